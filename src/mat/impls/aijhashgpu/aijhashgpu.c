@@ -1,0 +1,7 @@
+#include "../../../sys/trefoilimpl.h"
+
+PetscErrorCode MatInitializePackage_AIJHashGPU(void)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

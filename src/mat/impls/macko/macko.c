@@ -1,0 +1,7 @@
+#include "../../../sys/trefoilimpl.h"
+
+PetscErrorCode MatInitializePackage_MACKO(void)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

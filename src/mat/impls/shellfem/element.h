@@ -1,0 +1,66 @@
+/*
+  Element operators of MATSHELLFEM, in plain C: y += sum_e P_e^T s_e K_{r(e)} P_e x without assembly.
+
+  u_e = P_e x are the ndof entries of element e, K_r one of nref reference matrices, s_e one scale per element.
+  x and y are local arrays (owned and ghost nodes); whoever calls moves ghost values.
+
+  Masked dofs (Dirichlet) enter as zero and receive nothing: the kernels apply M A M; the caller adds D (1 - M) x.
+
+  Two ways to say which entries an element has:
+  - ElementMesh: connectivity. Element e has nodes conn[e*nen .. e*nen+nen-1] and dofs node*bs .. node*bs+bs-1 of each
+    (ndof = nen*bs). Any nen, any bs; a list of single dofs is bs = 1.
+  - ElementLattice: a box of nx*ny*nz nodes, x fastest (the order of a DMDA's local vector), nz = 1 in 2D. Element
+    e = (k*(ny-1) + j)*(nx-1) + i has its 4 or 8 nodes in binary order: node a is (i + (a&1), j + (a>>1&1), k + (a>>2)).
+    Rows and columns of K follow that order, bs dofs for each node. No connectivity is read.
+
+  An element's matrix is either s_e K_{r(e)} or, for r(e) = ELEMENT_FULL, a matrix of its own in `full`.
+*/
+#pragma once
+
+#include <petscsystypes.h>
+
+#define ELEMENT_NONE (-1) /* no element here (void): skipped */
+#define ELEMENT_FULL (-2) /* the element's matrix is full + fullindex[e]*ndof*ndof, row by row, already scaled */
+
+typedef struct {
+  PetscInt           ndof;      /* rows of one element matrix */
+  PetscInt           nref;      /* number of reference matrices */
+  const PetscScalar *K;         /* [nref][ndof][ndof], row by row */
+  PetscInt           nel;       /* number of elements */
+  const PetscInt    *ref;       /* [nel] which reference matrix, or ELEMENT_*; NULL: all are 0 */
+  const PetscScalar *scale;     /* [nel] s_e; NULL: all are 1 */
+  const PetscScalar *full;      /* [nfull][ndof][ndof] */
+  const PetscInt    *fullindex; /* [nel] which one, only read where ref[e] == ELEMENT_FULL */
+} ElementMatrices;
+
+typedef struct {
+  PetscInt        nen, bs;
+  const PetscInt *conn; /* [nel][nen] */
+} ElementMesh;
+
+typedef struct {
+  PetscInt nx, ny, nz; /* nodes in each direction; nz == 1: quads */
+  PetscInt bs;
+} ElementLattice;
+
+/* A precomputed plan for one lattice and one set of reference matrices (parity form, work space); NULL is allowed */
+typedef struct _n_ElementPlan *ElementPlan;
+
+/* mask: [ndofs local] 1 free, 0 Dirichlet; NULL: all free. All add to y. Host memory. */
+PETSC_INTERN void ElementApplyMesh_Host(const ElementMatrices *, const ElementMesh *, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
+PETSC_INTERN void ElementApplyTransposeMesh_Host(const ElementMatrices *, const ElementMesh *, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
+PETSC_INTERN void ElementApplyLattice_Host(const ElementMatrices *, const ElementLattice *, ElementPlan, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
+PETSC_INTERN void ElementApplyTransposeLattice_Host(const ElementMatrices *, const ElementLattice *, ElementPlan, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
+
+/* d[node*bs*bs + c*bs + r] += the bs x bs block of each node (column-major, as MatInvertBlockDiagonal); unmasked */
+PETSC_INTERN void ElementBlockDiagonalMesh_Host(const ElementMatrices *, const ElementMesh *, PetscScalar *d);
+PETSC_INTERN void ElementBlockDiagonalLattice_Host(const ElementMatrices *, const ElementLattice *, PetscScalar *d);
+
+/* energy[e] = u_e^T K_{r(e)} v_e WITHOUT the scale s_e (full matrices: with what they contain); u, v local arrays */
+PETSC_INTERN void ElementEnergyMesh_Host(const ElementMatrices *, const ElementMesh *, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy);
+PETSC_INTERN void ElementEnergyLattice_Host(const ElementMatrices *, const ElementLattice *, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy);
+
+/* The plan: NULL is returned when no fast form applies, and the general kernel is used. bytes: memory it holds. */
+PETSC_INTERN PetscErrorCode ElementPlanCreateLattice(const ElementMatrices *, const ElementLattice *, ElementPlan *);
+PETSC_INTERN PetscErrorCode ElementPlanDestroy(ElementPlan *);
+PETSC_INTERN const char    *ElementPlanName(ElementPlan); /* "dense" for NULL, "parity", ... */

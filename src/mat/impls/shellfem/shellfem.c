@@ -1,0 +1,7 @@
+#include "../../../sys/trefoilimpl.h"
+
+PetscErrorCode MatInitializePackage_ShellFEM(void)
+{
+  PetscFunctionBegin;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,102 @@
+#include "trefoilimpl.h"
+
+static PetscBool TrefoilInitializeCalled = PETSC_FALSE;
+
+/* Stops with a message that names both sides when the running PETSc is not the one Trefoil was compiled for */
+static PetscErrorCode TrefoilCheckPETSc(void)
+{
+  PetscInt      major, minor, subminor, release;
+  PetscDataType scalar, real;
+  PetscBool     found;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, &release));
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libtrefoil was built for PETSc %d.%d but this program runs PETSc %" PetscInt_FMT ".%" PetscInt_FMT "; rebuild Trefoil with this program's PETSC_DIR and PETSC_ARCH", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor);
+  /* these lookups are compiled inside libpetsc, so they tell what the running library was configured with */
+  PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
+  PetscCheck(found && scalar == PETSC_SCALAR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libtrefoil was built for PetscScalar %s but this program's PETSc uses %s; rebuild Trefoil with this program's PETSC_DIR and PETSC_ARCH", PetscDataTypes[PETSC_SCALAR], PetscDataTypes[scalar]);
+  PetscCall(PetscDataTypeFromString("real", &real, &found));
+  PetscCheck(found && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB, "libtrefoil was built for PetscReal %s but this program's PETSc uses %s; rebuild Trefoil with this program's PETSC_DIR and PETSC_ARCH", PetscDataTypes[PETSC_REAL], PetscDataTypes[real]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  TrefoilFinalize - Forgets the registration of the Trefoil types, so that `TrefoilInitialize()` works again after
+  another `PetscInitialize()`
+
+  Not Collective
+
+  Level: developer
+
+  Note:
+  `PetscFinalize()` calls this, there is no need to.
+
+.seealso: `TrefoilInitialize()`
+@*/
+PetscErrorCode TrefoilFinalize(void)
+{
+  PetscFunctionBegin;
+  TrefoilInitializeCalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  TrefoilInitialized - Tells whether `TrefoilInitialize()` has been called
+
+  Not Collective
+
+  Output Parameter:
+. flg - `PETSC_TRUE` once the types are registered
+
+  Level: developer
+
+.seealso: `TrefoilInitialize()`
+@*/
+PetscErrorCode TrefoilInitialized(PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscAssertPointer(flg, 1);
+  *flg = TrefoilInitializeCalled;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  TrefoilInitialize - Registers the Mat types `MATAIJHASHGPU`, `MATMACKO` and `MATSHELLFEM` with PETSc
+
+  Not Collective, but every process must call it
+
+  Level: beginner
+
+  Notes:
+  Call it after `PetscInitialize()` in a program that links Trefoil. A program that does not link it loads the same
+  registration with `-dll_append libtrefoil.so`, from the command line, `PETSC_OPTIONS` or a `.petscrc` file.
+
+  Calling it repeatedly is harmless.
+
+  An error names both sides if the running PETSc differs in version, scalar type, precision or integer size from the one
+  Trefoil was compiled for.
+
+.seealso: `MATAIJHASHGPU`, `MATMACKO`, `MATSHELLFEM`, `TrefoilFinalize()`
+@*/
+PetscErrorCode TrefoilInitialize(void)
+{
+  PetscFunctionBegin;
+  if (TrefoilInitializeCalled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TrefoilCheckPETSc());
+  TrefoilInitializeCalled = PETSC_TRUE;
+  PetscCall(PetscRegisterFinalize(TrefoilFinalize));
+  PetscCall(MatInitializePackage_AIJHashGPU());
+  PetscCall(MatInitializePackage_MACKO());
+  PetscCall(MatInitializePackage_ShellFEM());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_trefoil(void);
+
+/* What -dll_append calls; the name is fixed by the library's name, libtrefoil.so */
+PetscErrorCode PetscDLLibraryRegister_trefoil(void)
+{
+  PetscFunctionBegin;
+  PetscCall(TrefoilInitialize());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
