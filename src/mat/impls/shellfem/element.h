@@ -17,7 +17,7 @@
 */
 #pragma once
 
-#include <petscsystypes.h>
+#include <petscsys.h>
 
 #define ELEMENT_NONE (-1) /* no element here (void): skipped */
 #define ELEMENT_FULL (-2) /* the element's matrix is full + fullindex[e]*ndof*ndof, row by row, already scaled */
@@ -51,6 +51,9 @@ PETSC_INTERN void ElementApplyMesh_Host(const ElementMatrices *, const ElementMe
 PETSC_INTERN void ElementApplyTransposeMesh_Host(const ElementMatrices *, const ElementMesh *, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
 PETSC_INTERN void ElementApplyLattice_Host(const ElementMatrices *, const ElementLattice *, ElementPlan, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
 PETSC_INTERN void ElementApplyTransposeLattice_Host(const ElementMatrices *, const ElementLattice *, ElementPlan, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
+
+/* The lattice without a plan; onlyfull: only the elements with a matrix of their own */
+PETSC_INTERN void ElementApplyLatticeDense_Host(const ElementMatrices *, const ElementLattice *, PetscBool transpose, PetscBool onlyfull, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
 
 /* d[node*bs*bs + c*bs + r] += the bs x bs block of each node (column-major, as MatInvertBlockDiagonal); unmasked */
 PETSC_INTERN void ElementBlockDiagonalMesh_Host(const ElementMatrices *, const ElementMesh *, PetscScalar *d);

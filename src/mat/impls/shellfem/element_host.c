@@ -1,0 +1,263 @@
+/*
+  Element operators on the host for any mesh, any number of dofs and any mix of matrices.
+
+  Elements are taken in order, in batches of LANES that share one matrix, and stored dof by dof with one lane for each
+  element of the batch: the product with the matrix is then a loop over lanes that the compiler vectorizes, and every
+  entry of the matrix is read once for the batch. Results are added to y element after element, so repeated products
+  are bit-identical.
+*/
+#include "element.h"
+#include "../../../sys/trefoilsimd.h"
+
+#define LANES (64 / (PetscInt)sizeof(PetscScalar)) /* elements in a batch: one vector of 512 bits */
+#define CHUNK 96                                   /* rows or columns handled at once: all those of a triquadratic hexahedron */
+
+/* Where elements find their nodes: in a list, or by the formula of a lattice */
+typedef struct {
+  PetscInt              nen, bs;
+  const PetscInt       *conn;
+  const ElementLattice *lattice;
+} ElementNodes;
+
+static inline ElementNodes ElementNodesMesh(const ElementMesh *mesh)
+{
+  const ElementNodes nodes = {mesh->nen, mesh->bs, mesh->conn, NULL};
+  return nodes;
+}
+
+static inline ElementNodes ElementNodesLattice(const ElementLattice *lattice)
+{
+  const ElementNodes nodes = {lattice->nz > 1 ? 8 : 4, lattice->bs, NULL, lattice};
+  return nodes;
+}
+
+/* Nodes of element e; corner is room for those of a lattice */
+static inline const PetscInt *ElementGetNodes(const ElementNodes *nodes, PetscCount e, PetscInt corner[8])
+{
+  const ElementLattice *l = nodes->lattice;
+  PetscInt              i, j, k, row;
+
+  if (!l) return nodes->conn + e * nodes->nen;
+  i   = (PetscInt)(e % (l->nx - 1));
+  row = (PetscInt)(e / (l->nx - 1));
+  j   = row % (l->ny - 1);
+  k   = row / (l->ny - 1);
+  for (PetscInt a = 0; a < nodes->nen; a++) corner[a] = ((k + (a >> 2)) * l->ny + j + ((a >> 1) & 1)) * l->nx + i + (a & 1);
+  return corner;
+}
+
+/* Elements that share a matrix */
+typedef struct {
+  const PetscScalar *K;
+  PetscInt           n;
+  PetscScalar        scale[LANES];
+  PetscCount         e[LANES];
+  const PetscInt    *node[LANES];
+  PetscInt           corner[LANES][8];
+} ElementBatch;
+
+/* The matrix of element e without its scale, NULL for none */
+static inline const PetscScalar *ElementGetMatrix(const ElementMatrices *m, PetscCount e)
+{
+  const PetscCount size = (PetscCount)m->ndof * m->ndof;
+  const PetscInt   ref  = m->ref ? m->ref[e] : 0;
+
+  if (ref == ELEMENT_NONE) return NULL;
+  return ref == ELEMENT_FULL ? m->full + m->fullindex[e] * size : m->K + ref * size;
+}
+
+/* Fills the batch from element e on; returns the first element that is not in it */
+static inline PetscCount ElementBatchFill(const ElementMatrices *m, const ElementNodes *nodes, PetscBool onlyfull, PetscCount e, ElementBatch *b)
+{
+  for (b->n = 0, b->K = NULL; e < m->nel && b->n < LANES; e++) {
+    const PetscScalar *K    = ElementGetMatrix(m, e);
+    const PetscBool    full = m->ref && m->ref[e] == ELEMENT_FULL ? PETSC_TRUE : PETSC_FALSE;
+
+    if (!K || (onlyfull && !full)) continue;
+    if (b->K && b->K != K) break;
+    b->K           = K;
+    b->e[b->n]     = e;
+    b->scale[b->n] = full || !m->scale ? 1 : m->scale[e];
+    b->node[b->n]  = ElementGetNodes(nodes, e, b->corner[b->n]);
+    b->n++;
+  }
+  return e;
+}
+
+/* U[r][lane] = entry first + r of the elements' part of x */
+static inline void ElementBatchGather(const ElementBatch *b, PetscInt bs, PetscInt first, PetscInt count, const unsigned char *mask, const PetscScalar *x, PetscScalar U[][LANES])
+{
+  for (PetscInt lane = 0; lane < LANES; lane++) {
+    PetscInt a = first / bs, c = first % bs;
+
+    if (lane >= b->n) {
+      for (PetscInt r = 0; r < count; r++) U[r][lane] = 0;
+      continue;
+    }
+    for (PetscInt r = 0; r < count; r++) {
+      const PetscInt dof = b->node[lane][a] * bs + c;
+
+      U[r][lane] = !mask || mask[dof] ? x[dof] : 0;
+      if (++c == bs) c = 0, a++;
+    }
+  }
+}
+
+static inline void ElementBatchScatter(const ElementBatch *b, PetscInt bs, PetscInt first, PetscInt count, const unsigned char *mask, PetscScalar F[][LANES], PetscScalar *y)
+{
+  for (PetscInt lane = 0; lane < b->n; lane++) {
+    PetscInt a = first / bs, c = first % bs;
+
+    for (PetscInt r = 0; r < count; r++) {
+      const PetscInt dof = b->node[lane][a] * bs + c;
+
+      if (!mask || mask[dof]) y[dof] += b->scale[lane] * F[r][lane];
+      if (++c == bs) c = 0, a++;
+    }
+  }
+}
+
+/* F[r] += sum_s K[r*rstride + s*cstride] U[s] in every lane; four rows at once, so that four sums are under way */
+static inline void ElementBatchProduct(PetscInt nrow, PetscInt ncol, const PetscScalar *K, PetscCount rstride, PetscCount cstride, PetscScalar U[][LANES], PetscScalar F[][LANES])
+{
+  PetscInt r = 0;
+
+  for (; r + 4 <= nrow; r += 4) {
+    const PetscScalar *K0 = K + r * rstride, *K1 = K0 + rstride, *K2 = K1 + rstride, *K3 = K2 + rstride;
+    PetscScalar        f0[LANES], f1[LANES], f2[LANES], f3[LANES];
+
+    for (PetscInt v = 0; v < LANES; v++) f0[v] = F[r][v], f1[v] = F[r + 1][v], f2[v] = F[r + 2][v], f3[v] = F[r + 3][v];
+    for (PetscInt s = 0; s < ncol; s++)
+      for (PetscInt v = 0; v < LANES; v++) {
+        f0[v] += K0[s * cstride] * U[s][v];
+        f1[v] += K1[s * cstride] * U[s][v];
+        f2[v] += K2[s * cstride] * U[s][v];
+        f3[v] += K3[s * cstride] * U[s][v];
+      }
+    for (PetscInt v = 0; v < LANES; v++) F[r][v] = f0[v], F[r + 1][v] = f1[v], F[r + 2][v] = f2[v], F[r + 3][v] = f3[v];
+  }
+  for (; r < nrow; r++)
+    for (PetscInt s = 0; s < ncol; s++)
+      for (PetscInt v = 0; v < LANES; v++) F[r][v] += K[r * rstride + s * cstride] * U[s][v];
+}
+
+static inline void ElementBatchZero(PetscInt count, PetscScalar F[][LANES])
+{
+  for (PetscInt r = 0; r < count; r++)
+    for (PetscInt v = 0; v < LANES; v++) F[r][v] = 0;
+}
+
+TREFOIL_SIMD static void ElementApply(const ElementMatrices *m, const ElementNodes *nodes, PetscBool transpose, PetscBool onlyfull, const unsigned char *mask, const PetscScalar *x, PetscScalar *y)
+{
+  const PetscInt   ndof = m->ndof, bs = nodes->bs;
+  const PetscCount rstride = transpose ? 1 : ndof, cstride = transpose ? ndof : 1;
+  PetscScalar      U[CHUNK][LANES], F[CHUNK][LANES];
+  ElementBatch     b;
+
+  for (PetscCount e = 0; e < m->nel;) {
+    e = ElementBatchFill(m, nodes, onlyfull, e, &b);
+    if (!b.n) break;
+    for (PetscInt r = 0; r < ndof; r += CHUNK) {
+      const PetscInt nrow = PetscMin(CHUNK, ndof - r);
+
+      ElementBatchZero(nrow, F);
+      for (PetscInt s = 0; s < ndof; s += CHUNK) {
+        const PetscInt ncol = PetscMin(CHUNK, ndof - s);
+
+        if (r == 0 || ndof > CHUNK) ElementBatchGather(&b, bs, s, ncol, mask, x, U);
+        ElementBatchProduct(nrow, ncol, b.K + r * rstride + s * cstride, rstride, cstride, U, F);
+      }
+      ElementBatchScatter(&b, bs, r, nrow, mask, F, y);
+    }
+  }
+}
+
+TREFOIL_SIMD static void ElementEnergy(const ElementMatrices *m, const ElementNodes *nodes, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy)
+{
+  const PetscInt ndof = m->ndof, bs = nodes->bs;
+  PetscScalar    U[CHUNK][LANES], F[CHUNK][LANES], sum[LANES];
+  ElementBatch   b;
+
+  for (PetscCount e = 0; e < m->nel; e++) energy[e] = 0;
+  for (PetscCount e = 0; e < m->nel;) {
+    e = ElementBatchFill(m, nodes, PETSC_FALSE, e, &b);
+    for (PetscInt w = 0; w < LANES; w++) sum[w] = 0;
+    for (PetscInt r = 0; r < ndof; r += CHUNK) {
+      const PetscInt nrow = PetscMin(CHUNK, ndof - r);
+
+      ElementBatchZero(nrow, F);
+      for (PetscInt s = 0; s < ndof; s += CHUNK) {
+        const PetscInt ncol = PetscMin(CHUNK, ndof - s);
+
+        ElementBatchGather(&b, bs, s, ncol, NULL, v, U);
+        if (b.n) ElementBatchProduct(nrow, ncol, b.K + (PetscCount)r * ndof + s, ndof, 1, U, F);
+      }
+      ElementBatchGather(&b, bs, r, nrow, NULL, u, U);
+      for (PetscInt s = 0; s < nrow; s++)
+        for (PetscInt w = 0; w < LANES; w++) sum[w] += U[s][w] * F[s][w];
+    }
+    for (PetscInt w = 0; w < b.n; w++) energy[b.e[w]] = sum[w];
+  }
+}
+
+static void ElementBlockDiagonal(const ElementMatrices *m, const ElementNodes *nodes, PetscScalar *d)
+{
+  const PetscInt bs = nodes->bs;
+  PetscInt       corner[8];
+
+  for (PetscCount e = 0; e < m->nel; e++) {
+    const PetscScalar *K     = ElementGetMatrix(m, e);
+    const PetscInt    *node  = ElementGetNodes(nodes, e, corner);
+    const PetscScalar  scale = !m->scale || (m->ref && m->ref[e] == ELEMENT_FULL) ? 1 : m->scale[e];
+
+    if (!K) continue;
+    for (PetscInt a = 0; a < nodes->nen; a++) {
+      PetscScalar *block = d + (PetscCount)node[a] * bs * bs;
+
+      for (PetscInt c = 0; c < bs; c++)
+        for (PetscInt r = 0; r < bs; r++) block[c * bs + r] += scale * K[(PetscCount)(a * bs + r) * m->ndof + a * bs + c];
+    }
+  }
+}
+
+void ElementApplyMesh_Host(const ElementMatrices *m, const ElementMesh *mesh, const unsigned char *mask, const PetscScalar *x, PetscScalar *y)
+{
+  const ElementNodes nodes = ElementNodesMesh(mesh);
+  ElementApply(m, &nodes, PETSC_FALSE, PETSC_FALSE, mask, x, y);
+}
+
+void ElementApplyTransposeMesh_Host(const ElementMatrices *m, const ElementMesh *mesh, const unsigned char *mask, const PetscScalar *x, PetscScalar *y)
+{
+  const ElementNodes nodes = ElementNodesMesh(mesh);
+  ElementApply(m, &nodes, PETSC_TRUE, PETSC_FALSE, mask, x, y);
+}
+
+void ElementApplyLatticeDense_Host(const ElementMatrices *m, const ElementLattice *lattice, PetscBool transpose, PetscBool onlyfull, const unsigned char *mask, const PetscScalar *x, PetscScalar *y)
+{
+  const ElementNodes nodes = ElementNodesLattice(lattice);
+  ElementApply(m, &nodes, transpose, onlyfull, mask, x, y);
+}
+
+void ElementBlockDiagonalMesh_Host(const ElementMatrices *m, const ElementMesh *mesh, PetscScalar *d)
+{
+  const ElementNodes nodes = ElementNodesMesh(mesh);
+  ElementBlockDiagonal(m, &nodes, d);
+}
+
+void ElementBlockDiagonalLattice_Host(const ElementMatrices *m, const ElementLattice *lattice, PetscScalar *d)
+{
+  const ElementNodes nodes = ElementNodesLattice(lattice);
+  ElementBlockDiagonal(m, &nodes, d);
+}
+
+void ElementEnergyMesh_Host(const ElementMatrices *m, const ElementMesh *mesh, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy)
+{
+  const ElementNodes nodes = ElementNodesMesh(mesh);
+  ElementEnergy(m, &nodes, u, v, energy);
+}
+
+void ElementEnergyLattice_Host(const ElementMatrices *m, const ElementLattice *lattice, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy)
+{
+  const ElementNodes nodes = ElementNodesLattice(lattice);
+  ElementEnergy(m, &nodes, u, v, energy);
+}
