@@ -13,6 +13,8 @@
     e = (k*(ny-1) + j)*(nx-1) + i has its 4 or 8 nodes in binary order: node a is (i + (a&1), j + (a>>1&1), k + (a>>2)).
     Rows and columns of K follow that order, bs dofs for each node. No connectivity is read.
 
+  The functions are exported, so that tests and benchmarks reach the kernels without the Mat type.
+
   An element's matrix is either s_e K_{r(e)} or, for r(e) = ELEMENT_FULL, a matrix of its own in `full`.
 */
 #pragma once
@@ -47,23 +49,23 @@ typedef struct {
 typedef struct _n_ElementPlan *ElementPlan;
 
 /* mask: [ndofs local] 1 free, 0 Dirichlet; NULL: all free. All add to y. Host memory. */
-PETSC_INTERN void ElementApplyMesh_Host(const ElementMatrices *, const ElementMesh *, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
-PETSC_INTERN void ElementApplyTransposeMesh_Host(const ElementMatrices *, const ElementMesh *, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
-PETSC_INTERN void ElementApplyLattice_Host(const ElementMatrices *, const ElementLattice *, ElementPlan, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
-PETSC_INTERN void ElementApplyTransposeLattice_Host(const ElementMatrices *, const ElementLattice *, ElementPlan, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
+PETSC_EXTERN void ElementApplyMesh_Host(const ElementMatrices *, const ElementMesh *, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
+PETSC_EXTERN void ElementApplyTransposeMesh_Host(const ElementMatrices *, const ElementMesh *, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
+PETSC_EXTERN void ElementApplyLattice_Host(const ElementMatrices *, const ElementLattice *, ElementPlan, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
+PETSC_EXTERN void ElementApplyTransposeLattice_Host(const ElementMatrices *, const ElementLattice *, ElementPlan, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
 
 /* The lattice without a plan; onlyfull: only the elements with a matrix of their own */
-PETSC_INTERN void ElementApplyLatticeDense_Host(const ElementMatrices *, const ElementLattice *, PetscBool transpose, PetscBool onlyfull, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
+PETSC_EXTERN void ElementApplyLatticeDense_Host(const ElementMatrices *, const ElementLattice *, PetscBool transpose, PetscBool onlyfull, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
 
 /* d[node*bs*bs + c*bs + r] += the bs x bs block of each node (column-major, as MatInvertBlockDiagonal); unmasked */
-PETSC_INTERN void ElementBlockDiagonalMesh_Host(const ElementMatrices *, const ElementMesh *, PetscScalar *d);
-PETSC_INTERN void ElementBlockDiagonalLattice_Host(const ElementMatrices *, const ElementLattice *, PetscScalar *d);
+PETSC_EXTERN void ElementBlockDiagonalMesh_Host(const ElementMatrices *, const ElementMesh *, PetscScalar *d);
+PETSC_EXTERN void ElementBlockDiagonalLattice_Host(const ElementMatrices *, const ElementLattice *, PetscScalar *d);
 
 /* energy[e] = u_e^T K_{r(e)} v_e WITHOUT the scale s_e (full matrices: with what they contain); u, v local arrays */
-PETSC_INTERN void ElementEnergyMesh_Host(const ElementMatrices *, const ElementMesh *, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy);
-PETSC_INTERN void ElementEnergyLattice_Host(const ElementMatrices *, const ElementLattice *, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy);
+PETSC_EXTERN void ElementEnergyMesh_Host(const ElementMatrices *, const ElementMesh *, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy);
+PETSC_EXTERN void ElementEnergyLattice_Host(const ElementMatrices *, const ElementLattice *, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy);
 
 /* The plan: NULL is returned when no fast form applies, and the general kernel is used. bytes: memory it holds. */
-PETSC_INTERN PetscErrorCode ElementPlanCreateLattice(const ElementMatrices *, const ElementLattice *, ElementPlan *);
-PETSC_INTERN PetscErrorCode ElementPlanDestroy(ElementPlan *);
-PETSC_INTERN const char    *ElementPlanName(ElementPlan); /* "dense" for NULL, "parity", ... */
+PETSC_EXTERN PetscErrorCode ElementPlanCreateLattice(const ElementMatrices *, const ElementLattice *, ElementPlan *);
+PETSC_EXTERN PetscErrorCode ElementPlanDestroy(ElementPlan *);
+PETSC_EXTERN const char    *ElementPlanName(ElementPlan); /* "dense" for NULL, "parity", ... */

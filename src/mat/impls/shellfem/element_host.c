@@ -11,6 +11,8 @@
 
 #define LANES (64 / (PetscInt)sizeof(PetscScalar)) /* elements in a batch: one vector of 512 bits */
 #define CHUNK 96                                   /* rows or columns handled at once: all those of a triquadratic hexahedron */
+#define UNROLL _Pragma("GCC unroll 8")
+#define INLINE static inline __attribute__((always_inline))
 
 /* Where elements find their nodes: in a list, or by the formula of a lattice */
 typedef struct {
@@ -19,20 +21,20 @@ typedef struct {
   const ElementLattice *lattice;
 } ElementNodes;
 
-static inline ElementNodes ElementNodesMesh(const ElementMesh *mesh)
+INLINE ElementNodes ElementNodesMesh(const ElementMesh *mesh)
 {
   const ElementNodes nodes = {mesh->nen, mesh->bs, mesh->conn, NULL};
   return nodes;
 }
 
-static inline ElementNodes ElementNodesLattice(const ElementLattice *lattice)
+INLINE ElementNodes ElementNodesLattice(const ElementLattice *lattice)
 {
   const ElementNodes nodes = {lattice->nz > 1 ? 8 : 4, lattice->bs, NULL, lattice};
   return nodes;
 }
 
 /* Nodes of element e; corner is room for those of a lattice */
-static inline const PetscInt *ElementGetNodes(const ElementNodes *nodes, PetscCount e, PetscInt corner[8])
+INLINE const PetscInt *ElementGetNodes(const ElementNodes *nodes, PetscCount e, PetscInt corner[8])
 {
   const ElementLattice *l = nodes->lattice;
   PetscInt              i, j, k, row;
@@ -57,7 +59,7 @@ typedef struct {
 } ElementBatch;
 
 /* The matrix of element e without its scale, NULL for none */
-static inline const PetscScalar *ElementGetMatrix(const ElementMatrices *m, PetscCount e)
+INLINE const PetscScalar *ElementGetMatrix(const ElementMatrices *m, PetscCount e)
 {
   const PetscCount size = (PetscCount)m->ndof * m->ndof;
   const PetscInt   ref  = m->ref ? m->ref[e] : 0;
@@ -67,7 +69,7 @@ static inline const PetscScalar *ElementGetMatrix(const ElementMatrices *m, Pets
 }
 
 /* Fills the batch from element e on; returns the first element that is not in it */
-static inline PetscCount ElementBatchFill(const ElementMatrices *m, const ElementNodes *nodes, PetscBool onlyfull, PetscCount e, ElementBatch *b)
+INLINE PetscCount ElementBatchFill(const ElementMatrices *m, const ElementNodes *nodes, PetscBool onlyfull, PetscCount e, ElementBatch *b)
 {
   for (b->n = 0, b->K = NULL; e < m->nel && b->n < LANES; e++) {
     const PetscScalar *K    = ElementGetMatrix(m, e);
@@ -85,7 +87,7 @@ static inline PetscCount ElementBatchFill(const ElementMatrices *m, const Elemen
 }
 
 /* U[r][lane] = entry first + r of the elements' part of x */
-static inline void ElementBatchGather(const ElementBatch *b, PetscInt bs, PetscInt first, PetscInt count, const unsigned char *mask, const PetscScalar *x, PetscScalar U[][LANES])
+INLINE void ElementBatchGather(const ElementBatch *b, PetscInt bs, PetscInt first, PetscInt count, const unsigned char *mask, const PetscScalar *x, PetscScalar U[][LANES])
 {
   for (PetscInt lane = 0; lane < LANES; lane++) {
     PetscInt a = first / bs, c = first % bs;
@@ -103,7 +105,7 @@ static inline void ElementBatchGather(const ElementBatch *b, PetscInt bs, PetscI
   }
 }
 
-static inline void ElementBatchScatter(const ElementBatch *b, PetscInt bs, PetscInt first, PetscInt count, const unsigned char *mask, PetscScalar F[][LANES], PetscScalar *y)
+INLINE void ElementBatchScatter(const ElementBatch *b, PetscInt bs, PetscInt first, PetscInt count, const unsigned char *mask, PetscScalar F[][LANES], PetscScalar *y)
 {
   for (PetscInt lane = 0; lane < b->n; lane++) {
     PetscInt a = first / bs, c = first % bs;
@@ -117,39 +119,41 @@ static inline void ElementBatchScatter(const ElementBatch *b, PetscInt bs, Petsc
   }
 }
 
-/* F[r] += sum_s K[r*rstride + s*cstride] U[s] in every lane; four rows at once, so that four sums are under way */
-static inline void ElementBatchProduct(PetscInt nrow, PetscInt ncol, const PetscScalar *K, PetscCount rstride, PetscCount cstride, PetscScalar U[][LANES], PetscScalar F[][LANES])
+/* F[r] += sum_s K[r*rstride + s*cstride] U[s] in every lane, for a block of nr x nc constants */
+INLINE void ElementBatchBlock(PetscInt nr, PetscInt nc, const PetscScalar *K, PetscCount rstride, PetscCount cstride, PetscScalar U[][LANES], PetscScalar F[][LANES])
 {
-  PetscInt r = 0;
+  for (PetscInt v = 0; v < LANES; v++)
+    UNROLL
+    for (PetscInt r = 0; r < nr; r++) {
+      PetscScalar f = F[r][v];
 
-  for (; r + 4 <= nrow; r += 4) {
-    const PetscScalar *K0 = K + r * rstride, *K1 = K0 + rstride, *K2 = K1 + rstride, *K3 = K2 + rstride;
-    PetscScalar        f0[LANES], f1[LANES], f2[LANES], f3[LANES];
-
-    for (PetscInt v = 0; v < LANES; v++) f0[v] = F[r][v], f1[v] = F[r + 1][v], f2[v] = F[r + 2][v], f3[v] = F[r + 3][v];
-    for (PetscInt s = 0; s < ncol; s++)
-      for (PetscInt v = 0; v < LANES; v++) {
-        f0[v] += K0[s * cstride] * U[s][v];
-        f1[v] += K1[s * cstride] * U[s][v];
-        f2[v] += K2[s * cstride] * U[s][v];
-        f3[v] += K3[s * cstride] * U[s][v];
-      }
-    for (PetscInt v = 0; v < LANES; v++) F[r][v] = f0[v], F[r + 1][v] = f1[v], F[r + 2][v] = f2[v], F[r + 3][v] = f3[v];
-  }
-  for (; r < nrow; r++)
-    for (PetscInt s = 0; s < ncol; s++)
-      for (PetscInt v = 0; v < LANES; v++) F[r][v] += K[r * rstride + s * cstride] * U[s][v];
+      UNROLL
+      for (PetscInt s = 0; s < nc; s++) f += K[r * rstride + s * cstride] * U[s][v];
+      F[r][v] = f;
+    }
 }
 
-static inline void ElementBatchZero(PetscInt count, PetscScalar F[][LANES])
+INLINE void ElementBatchProduct(PetscInt nrow, PetscInt ncol, const PetscScalar *K, PetscCount rstride, PetscCount cstride, PetscScalar U[][LANES], PetscScalar F[][LANES])
+{
+  PetscInt r = 0, s;
+
+  for (; r + 4 <= nrow; r += 4) {
+    for (s = 0; s + 8 <= ncol; s += 8) ElementBatchBlock(4, 8, K + r * rstride + s * cstride, rstride, cstride, U + s, F + r);
+    for (; s < ncol; s++) ElementBatchBlock(4, 1, K + r * rstride + s * cstride, rstride, cstride, U + s, F + r);
+  }
+  for (; r < nrow; r++)
+    for (s = 0; s < ncol; s++) ElementBatchBlock(1, 1, K + r * rstride + s * cstride, rstride, cstride, U + s, F + r);
+}
+
+INLINE void ElementBatchZero(PetscInt count, PetscScalar F[][LANES])
 {
   for (PetscInt r = 0; r < count; r++)
     for (PetscInt v = 0; v < LANES; v++) F[r][v] = 0;
 }
 
-TREFOIL_SIMD static void ElementApply(const ElementMatrices *m, const ElementNodes *nodes, PetscBool transpose, PetscBool onlyfull, const unsigned char *mask, const PetscScalar *x, PetscScalar *y)
+/* ndof and bs are constants in the cases that matter most */
+INLINE void ElementApplySized(PetscInt ndof, PetscInt bs, const ElementMatrices *m, const ElementNodes *nodes, PetscBool transpose, PetscBool onlyfull, const unsigned char *mask, const PetscScalar *x, PetscScalar *y)
 {
-  const PetscInt   ndof = m->ndof, bs = nodes->bs;
   const PetscCount rstride = transpose ? 1 : ndof, cstride = transpose ? ndof : 1;
   PetscScalar      U[CHUNK][LANES], F[CHUNK][LANES];
   ElementBatch     b;
@@ -170,6 +174,17 @@ TREFOIL_SIMD static void ElementApply(const ElementMatrices *m, const ElementNod
       ElementBatchScatter(&b, bs, r, nrow, mask, F, y);
     }
   }
+}
+
+TREFOIL_SIMD static void ElementApply(const ElementMatrices *m, const ElementNodes *nodes, PetscBool transpose, PetscBool onlyfull, const unsigned char *mask, const PetscScalar *x, PetscScalar *y)
+{
+  const PetscInt ndof = m->ndof, bs = nodes->bs;
+
+  if (transpose) ElementApplySized(ndof, bs, m, nodes, PETSC_TRUE, onlyfull, mask, x, y);
+  else if (ndof == 24 && bs == 3) ElementApplySized(24, 3, m, nodes, PETSC_FALSE, onlyfull, mask, x, y);
+  else if (ndof == 8 && bs == 2) ElementApplySized(8, 2, m, nodes, PETSC_FALSE, onlyfull, mask, x, y);
+  else if (ndof == 8 && bs == 1) ElementApplySized(8, 1, m, nodes, PETSC_FALSE, onlyfull, mask, x, y);
+  else ElementApplySized(ndof, bs, m, nodes, PETSC_FALSE, onlyfull, mask, x, y);
 }
 
 TREFOIL_SIMD static void ElementEnergy(const ElementMatrices *m, const ElementNodes *nodes, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy)
