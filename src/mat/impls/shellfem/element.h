@@ -65,7 +65,20 @@ PETSC_EXTERN void ElementBlockDiagonalLattice_Host(const ElementMatrices *, cons
 PETSC_EXTERN void ElementEnergyMesh_Host(const ElementMatrices *, const ElementMesh *, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy);
 PETSC_EXTERN void ElementEnergyLattice_Host(const ElementMatrices *, const ElementLattice *, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy);
 
-/* The plan: NULL is returned when no fast form applies, and the general kernel is used. bytes: memory it holds. */
+/*
+  The plan: NULL is returned when no fast form applies, and the general kernel is used. It depends on the reference
+  matrices and the number of dofs alone; scales, refs and masks may change from one product to the next.
+*/
 PETSC_EXTERN PetscErrorCode ElementPlanCreateLattice(const ElementMatrices *, const ElementLattice *, ElementPlan *);
 PETSC_EXTERN PetscErrorCode ElementPlanDestroy(ElementPlan *);
-PETSC_EXTERN const char    *ElementPlanName(ElementPlan); /* "dense" for NULL, "parity", ... */
+PETSC_EXTERN const char    *ElementPlanName(ElementPlan); /* "dense" for NULL, "parity", "parity, differences" */
+
+/*
+  The parity form (element_lattice_host.c): blocks[g][c][d] couples mode g ^ bit(c) of component c with mode g ^ bit(d)
+  of component d; rigid: modes of translation are left out, and mode 7 has only itself.
+*/
+typedef PetscScalar ElementParityBlocks[8][3][3];
+PETSC_EXTERN const ElementParityBlocks *ElementPlanGetParity(ElementPlan, PetscBool transpose, PetscBool *rigid); /* [nref] */
+
+/* The elements around each of nnode nodes, ascending: start[nnode + 1], element[nel*nen], corner[nel*nen] from PetscMalloc */
+PETSC_EXTERN PetscErrorCode ElementAdjacencyCreate(const ElementMesh *, PetscInt nel, PetscInt nnode, PetscCount **start, PetscInt **element, unsigned short **corner);

@@ -276,3 +276,29 @@ void ElementEnergyLattice_Host(const ElementMatrices *m, const ElementLattice *l
   const ElementNodes nodes = ElementNodesLattice(lattice);
   ElementEnergy(m, &nodes, u, v, energy);
 }
+
+/* Counting sort of the connectivity by node */
+PetscErrorCode ElementAdjacencyCreate(const ElementMesh *mesh, PetscInt nel, PetscInt nnode, PetscCount **start, PetscInt **element, unsigned short **corner)
+{
+  const PetscCount n = (PetscCount)nel * mesh->nen;
+  PetscCount      *next;
+
+  PetscFunctionBegin;
+  PetscCheck(mesh->nen <= 65535, PETSC_COMM_SELF, PETSC_ERR_SUP, "An element has %" PetscInt_FMT " nodes, at most 65535 are supported", mesh->nen);
+  PetscCall(PetscCalloc1(nnode + 1, start));
+  PetscCall(PetscMalloc1(n, element));
+  PetscCall(PetscMalloc1(n, corner));
+  PetscCall(PetscMalloc1(nnode + 1, &next));
+  for (PetscCount t = 0; t < n; t++) (*start)[mesh->conn[t] + 1]++;
+  for (PetscInt i = 0; i < nnode; i++) (*start)[i + 1] += (*start)[i];
+  for (PetscInt i = 0; i < nnode; i++) next[i] = (*start)[i];
+  for (PetscInt e = 0; e < nel; e++)
+    for (PetscInt a = 0; a < mesh->nen; a++) {
+      const PetscCount t = next[mesh->conn[(PetscCount)e * mesh->nen + a]]++;
+
+      (*element)[t] = e;
+      (*corner)[t]  = (unsigned short)a;
+    }
+  PetscCall(PetscFree(next));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

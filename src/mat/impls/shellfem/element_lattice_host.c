@@ -28,19 +28,16 @@
 
 typedef PetscScalar Line[LANES + TILE + LANES]; /* element or node i of the tile at LANES + i, zero around */
 
-/* H K H^T / N^2 of one reference matrix: mode g ^ bit(c) of component c against mode g ^ bit(d) of component d */
-typedef PetscScalar ParityBlocks[8][3][3];
-
 struct _n_ElementPlan {
-  PetscInt     dim, bs;
-  PetscBool    rigid;                /* translations cost no energy: their modes are left out */
-  ParityBlocks blocks[2][MAX_REF];   /* of K, of K^T */
+  PetscInt            dim, bs;
+  PetscBool           rigid;              /* translations cost no energy: their modes are left out */
+  ElementParityBlocks blocks[2][MAX_REF]; /* H K H^T / N^2 of each reference matrix, and of its transpose */
 };
 
 typedef struct {
   const ElementMatrices *m;
   const ElementLattice  *lattice;
-  const ParityBlocks    *blocks;
+  const ElementParityBlocks    *blocks;
   const unsigned char   *mask;
   const PetscScalar     *x;
   PetscScalar           *y;
@@ -133,7 +130,7 @@ INLINE void Backward(PetscInt dim, PetscInt bs, PetscInt width, PetscBool upperp
   modes of the two rows of nodes; out is what the former receives in all, carry what goes to the latter.
   first: the carry of the row before enters; else out and carry are added to (several reference matrices).
 */
-INLINE void Blocks(PetscInt dim, PetscInt bs, PetscBool rigid, PetscBool first, PetscInt g, PetscInt width, const ParityBlocks H, const PetscScalar *scale, const Line *prev, const Line *next, Line *carry, Line *out)
+INLINE void Blocks(PetscInt dim, PetscInt bs, PetscBool rigid, PetscBool first, PetscInt g, PetscInt width, const ElementParityBlocks H, const PetscScalar *scale, const Line *prev, const Line *next, Line *carry, Line *out)
 {
   ANY_ORDER
   for (PetscInt i = LANES; i < LANES + width; i++) {
@@ -169,7 +166,7 @@ INLINE void Blocks(PetscInt dim, PetscInt bs, PetscBool rigid, PetscBool first, 
 }
 
 /* Every g without the y bit, each a constant for the compiler */
-INLINE void AllBlocks(PetscInt dim, PetscInt bs, PetscBool rigid, PetscBool first, PetscInt width, const ParityBlocks H, const PetscScalar *scale, const Line *prev, const Line *next, Line *carry, Line *out)
+INLINE void AllBlocks(PetscInt dim, PetscInt bs, PetscBool rigid, PetscBool first, PetscInt width, const ElementParityBlocks H, const PetscScalar *scale, const Line *prev, const Line *next, Line *carry, Line *out)
 {
   Blocks(dim, bs, rigid, first, 0, width, H, scale, prev, next, carry, out);
   Blocks(dim, bs, rigid, first, 1, width, H, scale, prev, next, carry, out);
@@ -303,7 +300,7 @@ static PetscScalar ParityEntry(const PetscScalar *K, PetscInt nnode, PetscInt bs
   The blocks of K; false when others of its modes couple, too. rigid becomes false when a translation has energy or when
   a hourglass mode couples. Modes that are left out do not exceed rounding errors of K.
 */
-static PetscBool ParityFind(const PetscScalar *K, PetscInt dim, PetscInt bs, ParityBlocks H, PetscBool *rigid)
+static PetscBool ParityFind(const PetscScalar *K, PetscInt dim, PetscInt bs, ElementParityBlocks H, PetscBool *rigid)
 {
   const PetscInt nnode = 1 << dim, ndof = nnode * bs;
   PetscReal      max = 0, tiny;
@@ -336,7 +333,7 @@ PetscErrorCode ElementPlanCreateLattice(const ElementMatrices *m, const ElementL
   if (m->nref < 1 || m->nref > MAX_REF || (bs != 1 && bs != dim)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(plan));
   for (PetscInt r = 0; r < m->nref; r++) {
-    ParityBlocks *H = &(*plan)->blocks[0][r], *T = &(*plan)->blocks[1][r];
+    ElementParityBlocks *H = &(*plan)->blocks[0][r], *T = &(*plan)->blocks[1][r];
 
     if (!ParityFind(m->K + r * m->ndof * m->ndof, dim, bs, *H, &rigid)) {
       PetscCall(PetscFree(*plan));
@@ -363,4 +360,10 @@ const char *ElementPlanName(ElementPlan plan)
 {
   if (!plan) return "dense";
   return plan->rigid ? "parity, differences" : "parity";
+}
+
+const ElementParityBlocks *ElementPlanGetParity(ElementPlan plan, PetscBool transpose, PetscBool *rigid)
+{
+  *rigid = plan->rigid;
+  return plan->blocks[transpose];
 }
