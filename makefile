@@ -1,48 +1,105 @@
-# Trefoil: `make` builds libtrefoil.so, `make demo` shows it at work, `make check` tests it. See README.md.
-# The first call of any of them finds or builds PETSc (config/bootstrap) and writes its place to build/petsc.mk.
+# Trefoil: `make demo` shows it at work, `make check` tests it, `make help` lists the rest.
+#
+# The first call of any target finds or builds PETSc (config/bootstrap) and writes its place to build/petsc.mk; a set
+# PETSC_DIR and PETSC_ARCH that fit are used as they are.
 
 .DEFAULT_GOAL := all
+GOALS := all demo check check-gpu bench install bundle checkformat programs
 
-ifeq ($(wildcard build/petsc.mk),)
-  # a first run: everything else waits for the bootstrap
-  %: build/petsc.mk
-	@$(MAKE) --no-print-directory $@
-  .PHONY: all
-  all: build/petsc.mk
-	@$(MAKE) --no-print-directory all
-else
-include build/petsc.mk
-include $(PETSC_DIR)/lib/petsc/conf/variables
+# Which PETSc: `make clean` and `make help` need none
+ifneq ($(filter-out clean help format checkformat,$(or $(MAKECMDGOALS),all)),)
+  BOOTSTRAP := $(shell config/bootstrap 1>&2 || echo failed)
+  ifneq ($(BOOTSTRAP),)
+    $(error no PETSc to build with, see the message above)
+  endif
+  include build/petsc.mk
+  include $(PETSC_DIR)/lib/petsc/conf/variables
+endif
 
-BUILD := build/$(PETSC_ARCH)
-OBJ   := $(BUILD)/obj
-LIB   := $(BUILD)/lib/libtrefoil.so
+# Open MPI refuses root and more ranks than cores unless told; tests need both
+export OMPI_ALLOW_RUN_AS_ROOT := 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
+export OMPI_MCA_rmaps_base_oversubscribe := 1
+export OMPI_MCA_btl_vader_single_copy_mechanism := none
+export PETSC_DIR PETSC_ARCH
+
+BUILD  := build/$(or $(PETSC_ARCH),installed)
+OBJ    := $(BUILD)/obj
+LIB    := $(BUILD)/lib/libtrefoil.so
+PREFIX ?= /usr/local
 
 SRC_C  := $(sort $(shell find src -name '*.c'))
 SRC_CU := $(if $(CUDAC),$(sort $(shell find src -name '*.cu')))
 OBJS   := $(SRC_C:%.c=$(OBJ)/%.o) $(SRC_CU:%.cu=$(OBJ)/%.cu.o)
+BENCH  := $(sort $(basename $(notdir $(shell grep -l 'int main' tests/bench/*.c 2>/dev/null))))
 
 WARN     := -Wall -Wextra -Werror -Wno-unused-parameter
 INCLUDES := -Iinclude $(PETSC_CC_INCLUDES) $(MPI_INCLUDE)
+# CUDA's and PETSc's own headers are system headers: our warnings are about our code
+CU_INCLUDES := -Iinclude $(patsubst -I%,-isystem %,$(PETSC_CC_INCLUDES) $(MPICXX_INCLUDES))
+LINK     := -L$(BUILD)/lib -Wl,-rpath,$(abspath $(BUILD)/lib) -ltrefoil
 
 all: $(LIB)
 
 $(LIB): $(OBJS)
 	@mkdir -p $(@D)
-	$(CC) -shared -fPIC -o $@ $^ -Wl,-soname,libtrefoil.so $(PETSC_WITH_EXTERNAL_LIB)
+	@echo "    LINK $@"
+	@$(CC) -shared -fPIC -o $@ $^ -Wl,-soname,libtrefoil.so $(PETSC_WITH_EXTERNAL_LIB)
 
 $(OBJ)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 $(WARN) $(CC_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
+	@echo "      CC $<"
+	@$(CC) -std=gnu11 $(WARN) $(CC_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
 
 $(OBJ)/%.cu.o: %.cu
 	@mkdir -p $(@D)
-	$(CUDAC) $(CUDAC_FLAGS) -Xcompiler "$(WARN) -Wno-pedantic" --expt-relaxed-constexpr -lineinfo -Iinclude $(PETSC_CC_INCLUDES) $(MPICXX_INCLUDES) -MMD -MP -c $< -o $@
+	@echo "    NVCC $<"
+	@$(CUDAC) $(CUDAC_FLAGS) -Xcompiler "$(WARN)" --expt-relaxed-constexpr -lineinfo $(CU_INCLUDES) -MMD -MP -c $< -o $@
 
 -include $(OBJS:.o=.d)
-endif
 
-build/petsc.mk: config/bootstrap
-	@config/bootstrap
+# Benchmarks and the example that `make demo` runs
+programs: $(BENCH:%=$(BUILD)/bench/%) $(BUILD)/examples/topopt
 
-.PHONY: all
+$(BUILD)/bench/%: tests/bench/%.c $(wildcard tests/bench/*.h) $(LIB)
+	@mkdir -p $(@D)
+	@echo "   BENCH $@"
+	@$(CC) -std=gnu11 $(WARN) $(CC_FLAGS) $(INCLUDES) $< $(filter-out $(BENCH:%=tests/bench/%.c),$(wildcard tests/bench/*.c)) -o $@ $(LINK) $(PETSC_WITH_EXTERNAL_LIB)
+
+$(BUILD)/examples/topopt: $(wildcard examples/tutorials/*.c examples/tutorials/*.h) $(LIB)
+	@mkdir -p $(@D)
+	@echo " EXAMPLE $@"
+	@$(CC) -std=gnu11 $(WARN) $(CC_FLAGS) $(INCLUDES) $(filter %.c,$^) -o $@ $(LINK) $(PETSC_WITH_EXTERNAL_LIB)
+
+demo: $(BUILD)/examples/topopt
+	@BUILD=$(abspath $(BUILD)) MPIEXEC="$(MPIEXEC)" examples/tutorials/demo
+
+check: $(LIB)
+	@BUILD=$(abspath $(BUILD)) MPIEXEC="$(MPIEXEC)" CC="$(CC)" TESTS="$(TESTS)" config/check
+
+# The same tests, and those that need a GPU; stops where there is none
+check-gpu: $(LIB)
+	@BUILD=$(abspath $(BUILD)) MPIEXEC="$(MPIEXEC)" CC="$(CC)" TESTS="$(TESTS)" SANITIZE="$(SANITIZE)" TREFOIL_GPU=required config/check
+
+bench: $(BENCH:%=$(BUILD)/bench/%)
+	@BUILD=$(abspath $(BUILD)) MPIEXEC="$(MPIEXEC)" tests/bench/run $(SUBJECT)
+
+install: $(LIB)
+	@config/install $(LIB) $(PREFIX)
+
+bundle: $(LIB) programs
+	@BUILD=$(abspath $(BUILD)) CC="$(CC)" config/bundle
+
+format:
+	@config/format -i
+
+checkformat:
+	@config/format --check
+
+clean:
+	rm -rf build
+
+help:
+	@sed -n '/^## /s/^## //p' config/help.txt
+
+.PHONY: $(GOALS) clean help format
