@@ -111,8 +111,17 @@ static __device__ __forceinline__ const Scalar *Matrix(const Elements &el, Petsc
   return ref == ELEMENT_FULL ? el.full + el.fullindex[e] * size : el.K + ref * size;
 }
 
-/* One thread an entry of y; rstride and cstride are ndof and 1, or exchanged for the transpose */
-static __global__ void __launch_bounds__(THREADS) GatherApply(const Elements el, PetscInt rstride, PetscInt cstride, bool onlyfull, const unsigned char *__restrict__ mask, const Scalar *__restrict__ x, Scalar *__restrict__ y)
+/* An entry of x, zero where the mask is 0 */
+static __device__ __forceinline__ Scalar Value(const unsigned char *mask, const Scalar *x, PetscCount dof)
+{
+  return !mask || mask[dof] ? x[dof] : Scalar(0);
+}
+
+/*
+  One thread an entry of y; rstride and cstride are ndof and 1, or exchanged for the transpose.
+  rigid: translations cost the reference matrices no energy, which then act on differences to the node itself.
+*/
+static __global__ void __launch_bounds__(THREADS) GatherApply(const Elements el, PetscInt rstride, PetscInt cstride, bool rigid, bool onlyfull, const unsigned char *__restrict__ mask, const Scalar *__restrict__ x, Scalar *__restrict__ y)
 {
   const PetscCount dof = (PetscCount)blockIdx.x * THREADS + threadIdx.x;
   Scalar           sum = 0;
@@ -128,14 +137,19 @@ static __global__ void __launch_bounds__(THREADS) GatherApply(const Elements el,
     const Scalar *K = Matrix(el, e, &scale);
 
     if (!K) continue;
-    const PetscInt first = el.conn ? 0 : node - Corner(el.lattice, a);
+    const PetscInt   first       = el.conn ? 0 : node - Corner(el.lattice, a);
+    const PetscCount own         = (PetscCount)node * el.bs;
+    const bool       differences = rigid && !(el.ref && el.ref[e] == ELEMENT_FULL);
 
     K += (PetscCount)(a * el.bs + r) * rstride;
     for (PetscInt b = 0; b < el.nen; b++) {
       const PetscCount col = (PetscCount)Node(el, e, first, b) * el.bs;
 
-      for (PetscInt c = 0; c < el.bs; c++, K += cstride)
-        if (!mask || mask[col + c]) f += *K * x[col + c];
+      for (PetscInt c = 0; c < el.bs; c++, K += cstride) {
+        const Scalar origin = differences ? Value(mask, x, own + c) : Scalar(0);
+
+        f += *K * (Value(mask, x, col + c) - origin);
+      }
     }
     sum += scale * f;
   }
@@ -207,12 +221,12 @@ static unsigned Blocks(PetscCount n)
   return (unsigned)((n + THREADS - 1) / THREADS);
 }
 
-static PetscErrorCode LaunchApply(const Elements *el, PetscBool transpose, PetscBool onlyfull, const unsigned char *mask, const PetscScalar *x, PetscScalar *y, cudaStream_t stream)
+static PetscErrorCode LaunchApply(const Elements *el, PetscBool transpose, PetscBool rigid, PetscBool onlyfull, const unsigned char *mask, const PetscScalar *x, PetscScalar *y, cudaStream_t stream)
 {
   const unsigned blocks = Blocks((PetscCount)el->nnode * el->bs);
 
   PetscFunctionBegin;
-  if (blocks && el->nel) GatherApply<<<blocks, THREADS, 0, stream>>>(*el, transpose ? 1 : el->ndof, transpose ? el->ndof : 1, onlyfull, mask, (const Scalar *)x, (Scalar *)y);
+  if (blocks && el->nel) GatherApply<<<blocks, THREADS, 0, stream>>>(*el, transpose ? 1 : el->ndof, transpose ? el->ndof : 1, rigid, onlyfull, mask, (const Scalar *)x, (Scalar *)y);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -223,19 +237,21 @@ PetscErrorCode ElementApplyMesh_CUDA(const ElementMatrices *m, const ElementMesh
 
   PetscFunctionBegin;
   PetscCall(CheckReal());
-  PetscCall(LaunchApply(&el, transpose, PETSC_FALSE, mask, x, y, stream));
+  PetscCall(LaunchApply(&el, transpose, PETSC_FALSE, PETSC_FALSE, mask, x, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode ElementApplyLattice_CUDA(const ElementMatrices *m, const ElementLattice *lattice, ElementPlan plan, PetscBool transpose, const unsigned char *mask, const PetscScalar *x, PetscScalar *y, cudaStream_t stream)
 {
-  const Elements el    = ElementsCreateLattice(m, lattice);
+  const Elements  el    = ElementsCreateLattice(m, lattice);
   const PetscBool march = (PetscBool)(plan && m->nref == 1 && lattice->nz > 1 && lattice->bs == 3);
+  PetscBool       rigid = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(CheckReal());
+  if (plan) (void)ElementPlanGetParity(plan, transpose, &rigid);
   if (march) PetscCall(ElementMarch_CUDA(m, lattice, plan, transpose, mask, x, y, stream));
-  if (!march || m->full) PetscCall(LaunchApply(&el, transpose, march, mask, x, y, stream));
+  if (!march || m->full) PetscCall(LaunchApply(&el, transpose, rigid, march, mask, x, y, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
