@@ -135,14 +135,14 @@ INLINE void ElementBatchBlock(PetscInt nr, PetscInt nc, const PetscScalar *K, Pe
 
 INLINE void ElementBatchProduct(PetscInt nrow, PetscInt ncol, const PetscScalar *K, PetscCount rstride, PetscCount cstride, PetscScalar U[][LANES], PetscScalar F[][LANES])
 {
-  PetscInt r = 0, s;
+  const PetscInt rows = nrow / 4 * 4, cols = ncol / 8 * 8;
 
-  for (; r + 4 <= nrow; r += 4) {
-    for (s = 0; s + 8 <= ncol; s += 8) ElementBatchBlock(4, 8, K + r * rstride + s * cstride, rstride, cstride, U + s, F + r);
-    for (; s < ncol; s++) ElementBatchBlock(4, 1, K + r * rstride + s * cstride, rstride, cstride, U + s, F + r);
+  for (PetscInt r = 0; r < rows; r += 4) {
+    for (PetscInt s = 0; s < cols; s += 8) ElementBatchBlock(4, 8, K + r * rstride + s * cstride, rstride, cstride, U + s, F + r);
+    for (PetscInt s = cols; s < ncol; s++) ElementBatchBlock(4, 1, K + r * rstride + s * cstride, rstride, cstride, U + s, F + r);
   }
-  for (; r < nrow; r++)
-    for (s = 0; s < ncol; s++) ElementBatchBlock(1, 1, K + r * rstride + s * cstride, rstride, cstride, U + s, F + r);
+  for (PetscInt r = rows; r < nrow; r++)
+    for (PetscInt s = 0; s < ncol; s++) ElementBatchBlock(1, 1, K + r * rstride + s * cstride, rstride, cstride, U + s, F + r);
 }
 
 INLINE void ElementBatchZero(PetscInt count, PetscScalar F[][LANES])
