@@ -4,6 +4,8 @@
   u_e = P_e x are the ndof entries of element e, K_r one of nref reference matrices, s_e one scale per element.
   x and y are local arrays (owned and ghost nodes); whoever calls moves ghost values.
 
+  x must be finite at every free dof, also where there are only void elements: the parity form multiplies them by zero.
+
   Masked dofs (Dirichlet) enter as zero and receive nothing: the kernels apply M A M; the caller adds D (1 - M) x.
 
   Two ways to say which entries an element has:
