@@ -1,0 +1,57 @@
+/*
+  Sparse product C = A B of CSR matrices by the multi-phase hash method, in plain C.
+
+  Phases (arXiv:2512.12036 and, before it, Nagasaka et al., ICPP 2017):
+  - analysis: intermediate products (IP) of each row, IP_i = sum over k in row i of A of the length of row k of B, and
+    the group of the row: 0-31, 32-511, 512-8191, 8192 and more;
+  - symbolic (allocation): the distinct columns of each row of C, sorted;
+  - numeric (accumulation): the values, for columns that are known. It alone is repeated when only values change.
+
+  A row of C is accumulated in one of three ways, whichever is cheapest for it:
+  - merge: rows of group 0 by merging the few sorted rows of B;
+  - window: rows whose columns lie close together, in a bitmap (symbolic) and a dense window (numeric);
+  - hash: all others, in a table with linear probing, at most half full, multiply-shift hashing.
+  Consecutive rows of A with the same columns (the dofs of a node) are taken together, up to SPGEMM_LANES of them: the
+  symbolic work is done once for all, and the window holds one lane for each row, so that one vector operation updates all.
+
+  Cost: IP multiply-adds; 2 flops each. Memory traffic at least A once, C once, and the rows of B that A names.
+  Counts of intermediate products and nonzeros are 64-bit. Sums are taken in the order of A's row: repeats are bit-identical.
+*/
+#pragma once
+
+#include <petscsys.h>
+
+#define SPGEMM_LANES  8 /* rows of A taken together at most */
+#define SPGEMM_GROUPS 4
+
+/* rows [0, m), columns [0, n); i[m+1] offsets into j and a. Columns sorted within a row, without repeats. */
+typedef struct {
+  PetscInt           m, n;
+  const PetscInt    *i, *j;
+  const PetscScalar *a;
+} SpGEMMMatrix;
+
+typedef enum {
+  SPGEMM_AUTO, /* each row as fits it */
+  SPGEMM_HASH  /* every row by the hash table */
+} SpGEMMAccumulator;
+
+typedef struct {
+  PetscInt64 products;             /* intermediate products */
+  PetscInt64 nonzeros;             /* of C */
+  PetscInt64 rows[SPGEMM_GROUPS];  /* rows in each group */
+  PetscInt64 merged, windowed, hashed;
+} SpGEMMStatistics;
+
+/* PETSC_TRUE if every row's columns ascend and lie in [0, n) */
+PETSC_INTERN PetscBool SpGEMMIsSorted_Host(const SpGEMMMatrix *A);
+
+/* Analysis and symbolic phase. *Ci (m+1 entries) and *Cj come from PetscMalloc1(). Fails when C has more nonzeros than
+   PetscInt holds, before memory for them is asked for. */
+PETSC_INTERN PetscErrorCode SpGEMMSymbolic_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, SpGEMMAccumulator, SpGEMMStatistics *, PetscInt **Ci, PetscInt **Cj);
+
+/* Numeric phase: Ca[k] for the columns Cj; every column of A B must be there, others become zero */
+PETSC_INTERN PetscErrorCode SpGEMMNumeric_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, SpGEMMAccumulator, const PetscInt Ci[], const PetscInt Cj[], PetscScalar Ca[]);
+
+/* Transpose: Ti (n+1), Tj and perm (nnz; entry k of the transpose is entry perm[k] of A) are the caller's */
+PETSC_INTERN PetscErrorCode SpGEMMTranspose_Host(const SpGEMMMatrix *A, PetscInt Ti[], PetscInt Tj[], PetscInt perm[]);
