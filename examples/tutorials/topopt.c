@@ -101,7 +101,7 @@ static PetscErrorCode OptionsSet(Options *o, const Problem *p, FEM *fem)
   PetscCall(PetscOptionsReal("-true_residual_factor", "Stop with an error if the true residual exceeds the tolerance this many times", NULL, fem->factor, &fem->factor, NULL));
   PetscCall(PetscOptionsBool("-continue_on_failure", "Go on after a solve that did not converge", NULL, fem->keep_on, &fem->keep_on, NULL));
   PetscCall(PetscOptionsBool("-topopt_monitor", "A line every iteration", NULL, o->monitor, &o->monitor, NULL));
-  PetscCall(PetscOptionsString("-history", "Table (CSV) of the iterations", NULL, o->history, o->history, sizeof(o->history), NULL));
+  PetscCall(PetscOptionsString("-table", "Table (CSV) of the iterations", NULL, o->history, o->history, sizeof(o->history), NULL));
   PetscCall(PetscOptionsString("-vti", "Densities and displacements of the block, for ParaView", NULL, o->vti, o->vti, sizeof(o->vti), NULL));
   PetscCall(PetscOptionsString("-vtu", "Solid elements and displacements, for ParaView", NULL, o->vtu, o->vtu, sizeof(o->vtu), NULL));
   PetscCall(PetscOptionsReal("-threshold", "Density from which an element is solid in the .vtu file", NULL, o->threshold, &o->threshold, NULL));
