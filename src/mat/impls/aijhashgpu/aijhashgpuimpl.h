@@ -51,3 +51,7 @@ PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJHashGPU(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJHashGPU(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJHashGPU_Dense(Mat);
 PETSC_INTERN PetscErrorCode MatProductAIJHashGPUUsesHash(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatAIJHashGPUSetProductBlockSizes(Mat);
+/* A link of a product; the statistics are added to */
+PETSC_INTERN PetscErrorCode MatAIJHashGPUSymbolic(Mat C, const SpGEMMMatrix *, const SpGEMMMatrix *, MatAIJHashGPUStatistics *, PetscInt **i, PetscInt **j);
+PETSC_INTERN PetscErrorCode MatAIJHashGPUNumeric(Mat C, const SpGEMMMatrix *, const SpGEMMMatrix *, const PetscInt i[], const PetscInt j[], PetscScalar a[]);

@@ -41,8 +41,6 @@ PetscErrorCode MatSeqAIJHashGPUSetCSR(Mat C, PetscInt *i, PetscInt *j, PetscScal
   C->nonzerostate++;
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
-  /* as in every product of PETSc: the structure is complete, a new nonzero is an error */
-  c->nonew = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,19 +2,20 @@
   Sparse product C = A B of CSR matrices by the multi-phase hash method, in plain C.
 
   Phases (arXiv:2512.12036 and, before it, Nagasaka et al., ICPP 2017):
-  - analysis: intermediate products (IP) of each row, IP_i = sum over k in row i of A of the length of row k of B, and
-    the group of the row: 0-31, 32-511, 512-8191, 8192 and more;
+  - analysis: intermediate products (IP) of each row, IP_i = sum over k in row i of A of the length of row k of B; the
+    group of the row, 0-31, 32-511, 512-8191, 8192 and more; and the columns between which the row of C lies;
   - symbolic (allocation): the distinct columns of each row of C, sorted;
   - numeric (accumulation): the values, for columns that are known. It alone is repeated when only values change.
 
-  A row of C is accumulated in one of three ways, whichever is cheapest for it:
+  A row of C is accumulated in the way that is cheapest for it:
+  - copy: a row of A with one entry takes one row of B as it is;
   - merge: rows of group 0 by merging the few sorted rows of B;
   - window: rows whose columns lie close together, in a bitmap (symbolic) and a dense window (numeric);
   - hash: all others, in a table with linear probing, at most half full, multiply-shift hashing.
   Consecutive rows of A with the same columns (the dofs of a node) are taken together, up to SPGEMM_LANES of them: the
   symbolic work is done once for all, and the window holds one lane for each row, so that one vector operation updates all.
 
-  Cost: IP multiply-adds; 2 flops each. Memory traffic at least A once, C once, and the rows of B that A names.
+  Cost: IP multiply-adds, 2 flops each. Memory traffic at least A once, C once, and the rows of B that A names.
   Counts of intermediate products and nonzeros are 64-bit. Sums are taken in the order of A's row: repeats are bit-identical.
 */
 #pragma once
@@ -31,27 +32,40 @@ typedef struct {
   const PetscScalar *a;
 } SpGEMMMatrix;
 
-typedef enum {
-  SPGEMM_AUTO, /* each row as fits it */
-  SPGEMM_HASH  /* every row by the hash table */
-} SpGEMMAccumulator;
+typedef struct {
+  PetscInt64 products;            /* intermediate products */
+  PetscInt64 rows[SPGEMM_GROUPS]; /* rows in each group */
+} SpGEMMStatistics;
+
+/* What a row of A, and the rows after it that have the same columns, ask of B */
+typedef struct {
+  PetscInt64 products;
+  PetscInt   first, last; /* columns of C, inclusive; first > last: none */
+  PetscInt   rows;        /* how many rows, this one included */
+} SpGEMMBundle;
 
 typedef struct {
-  PetscInt64 products;             /* intermediate products */
-  PetscInt64 nonzeros;             /* of C */
-  PetscInt64 rows[SPGEMM_GROUPS];  /* rows in each group */
-  PetscInt64 merged, windowed, hashed;
-} SpGEMMStatistics;
+  PetscInt      nbundles;
+  SpGEMMBundle *bundle;
+} SpGEMMPlan;
 
 /* PETSC_TRUE if every row's columns ascend and lie in [0, n) */
 PETSC_INTERN PetscBool SpGEMMIsSorted_Host(const SpGEMMMatrix *A);
 
-/* Analysis and symbolic phase. *Ci (m+1 entries) and *Cj come from PetscMalloc1(). Fails when C has more nonzeros than
-   PetscInt holds, before memory for them is asked for. */
-PETSC_INTERN PetscErrorCode SpGEMMSymbolic_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, SpGEMMAccumulator, SpGEMMStatistics *, PetscInt **Ci, PetscInt **Cj);
+/* How many rows from this one on, at most most, have the same columns */
+PETSC_INTERN PetscInt SpGEMMRowsAlike_Host(const SpGEMMMatrix *A, PetscInt row, PetscInt most);
 
-/* Numeric phase: Ca[k] for the columns Cj; every column of A B must be there, others become zero */
-PETSC_INTERN PetscErrorCode SpGEMMNumeric_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, SpGEMMAccumulator, const PetscInt Ci[], const PetscInt Cj[], PetscScalar Ca[]);
+PETSC_INTERN PetscErrorCode SpGEMMAnalysis_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, SpGEMMPlan **, SpGEMMStatistics *);
+PETSC_INTERN PetscErrorCode SpGEMMPlanDestroy_Host(SpGEMMPlan **);
+
+/* *Ci (m+1 entries) and *Cj come from PetscMalloc1(). Fails when C has more nonzeros than PetscInt holds. */
+PETSC_INTERN PetscErrorCode SpGEMMSymbolic_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, const SpGEMMPlan *, PetscInt **Ci, PetscInt **Cj);
+
+/* Ca[k] for the columns Cj, which must hold every column of A B; columns that A B does not have become zero */
+PETSC_INTERN PetscErrorCode SpGEMMNumeric_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, const PetscInt Ci[], const PetscInt Cj[], PetscScalar Ca[]);
 
 /* Transpose: Ti (n+1), Tj and perm (nnz; entry k of the transpose is entry perm[k] of A) are the caller's */
 PETSC_INTERN PetscErrorCode SpGEMMTranspose_Host(const SpGEMMMatrix *A, PetscInt Ti[], PetscInt Tj[], PetscInt perm[]);
+
+/* to[k] = from[perm[k]], the values of a transpose */
+PETSC_INTERN void SpGEMMPermute_Host(PetscInt n, const PetscInt perm[], const PetscScalar from[], PetscScalar to[]);

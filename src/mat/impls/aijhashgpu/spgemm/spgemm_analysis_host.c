@@ -1,0 +1,107 @@
+#include "spgemm.h"
+
+PetscBool SpGEMMIsSorted_Host(const SpGEMMMatrix *A)
+{
+  for (PetscInt row = 0; row < A->m; row++) {
+    PetscInt previous = -1, ascends = 1;
+
+    for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++) {
+      ascends &= A->j[k] > previous;
+      previous = A->j[k];
+    }
+    if (!ascends || previous >= A->n) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
+PetscInt SpGEMMRowsAlike_Host(const SpGEMMMatrix *A, PetscInt row, PetscInt most)
+{
+  const PetscInt  length = A->i[row + 1] - A->i[row];
+  const PetscInt *j      = A->j + A->i[row];
+  PetscInt        n      = 1;
+
+  if (!length) return 1;
+  while (n < most && row + n < A->m && A->i[row + n + 1] - A->i[row + n] == length) {
+    const PetscInt *other = A->j + A->i[row + n];
+    PetscInt        k     = 0;
+
+    if (other[0] != j[0] || other[length - 1] != j[length - 1]) break;
+    while (k < length && other[k] == j[k]) k++;
+    if (k < length) break;
+    n++;
+  }
+  return n;
+}
+
+static inline SpGEMMBundle RowGetShape(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt row)
+{
+  SpGEMMBundle s = {0, PETSC_INT_MAX, -1, 1};
+
+  for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++) {
+    const PetscInt begin = B->i[A->j[k]], end = B->i[A->j[k] + 1];
+
+    if (begin == end) continue;
+    s.products += end - begin;
+    s.first = PetscMin(s.first, B->j[begin]);
+    s.last  = PetscMax(s.last, B->j[end - 1]);
+  }
+  return s;
+}
+
+static inline int GroupOfRow(PetscInt64 products)
+{
+  return products < 32 ? 0 : products < 512 ? 1 : products < 8192 ? 2 : 3;
+}
+
+PetscErrorCode SpGEMMAnalysis_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, SpGEMMPlan **plan, SpGEMMStatistics *statistics)
+{
+  SpGEMMPlan      *p;
+  SpGEMMStatistics total = {0};
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&p));
+  PetscCall(PetscMalloc1(A->m, &p->bundle));
+  for (PetscInt row = 0; row < A->m;) {
+    SpGEMMBundle *bundle = &p->bundle[p->nbundles++];
+
+    *bundle      = RowGetShape(A, B, row);
+    bundle->rows = SpGEMMRowsAlike_Host(A, row, SPGEMM_LANES);
+    total.products += bundle->rows * bundle->products;
+    total.rows[GroupOfRow(bundle->products)] += bundle->rows;
+    row += bundle->rows;
+  }
+  *plan       = p;
+  *statistics = total;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpGEMMPlanDestroy_Host(SpGEMMPlan **plan)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree((*plan)->bundle));
+  PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpGEMMTranspose_Host(const SpGEMMMatrix *A, PetscInt Ti[], PetscInt Tj[], PetscInt perm[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(Ti, (PetscCount)A->n + 1));
+  for (PetscInt k = 0; k < A->i[A->m]; k++) Ti[A->j[k] + 1]++;
+  for (PetscInt c = 0; c < A->n; c++) Ti[c + 1] += Ti[c];
+  for (PetscInt row = 0; row < A->m; row++)
+    for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++) {
+      const PetscInt t = Ti[A->j[k]]++;
+
+      Tj[t]   = row;
+      perm[t] = k;
+    }
+  for (PetscInt c = A->n; c > 0; c--) Ti[c] = Ti[c - 1];
+  Ti[0] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void SpGEMMPermute_Host(PetscInt n, const PetscInt perm[], const PetscScalar from[], PetscScalar to[])
+{
+  for (PetscInt k = 0; k < n; k++) to[k] = from[perm[k]];
+}

@@ -1,0 +1,136 @@
+#include "spgemm.h"
+#include "hashtable.h"
+#include "../../../../sys/trefoilsimd.h"
+
+#define MERGE_PRODUCTS 32
+
+/* The columns of C found so far. Growing and shrinking a large array moves its pages, not its contents. */
+typedef struct {
+  PetscInt  *j;
+  PetscCount n, allocated;
+} ColumnList;
+
+static PetscErrorCode ColumnListReserve(ColumnList *list, PetscCount more)
+{
+  PetscFunctionBegin;
+  if (list->n + more > list->allocated) {
+    list->allocated = PetscMax(list->n + more, list->allocated + list->allocated / 2);
+    PetscCall(PetscRealloc((size_t)list->allocated * sizeof(*list->j), &list->j));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Union of the sorted rows of B that row names, into out; work holds as much. Returns the length. */
+static inline PetscInt RowMerge(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt row, PetscInt *out, PetscInt *work)
+{
+  PetscInt *list = out, *next = work, n = 0;
+
+  for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++) {
+    const PetscInt *b = B->j + B->i[A->j[k]], *end = B->j + B->i[A->j[k] + 1];
+    PetscInt        l = 0, m = 0, *swap = list;
+
+    if (b == end) continue;
+    while (l < n && b < end) {
+      const PetscInt cl = list[l], cb = *b;
+
+      next[m++] = cl < cb ? cl : cb;
+      l += cl <= cb;
+      b += cb <= cl;
+    }
+    while (l < n) next[m++] = list[l++];
+    while (b < end) next[m++] = *b++;
+    list = next;
+    next = swap;
+    n    = m;
+  }
+  if (list != out)
+    for (PetscInt l = 0; l < n; l++) out[l] = list[l];
+  return n;
+}
+
+/* bits: one for each column of the window, all zero before and after */
+TREFOIL_SIMD static PetscInt RowWindow(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt row, PetscInt first, PetscInt last, uint64_t *bits, PetscInt *out)
+{
+  const PetscInt base = first & ~(PetscInt)63, words = (last - base) / 64 + 1;
+  PetscInt       n = 0;
+
+  for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++) {
+    for (PetscInt l = B->i[A->j[k]]; l < B->i[A->j[k] + 1]; l++) {
+      const PetscInt c = B->j[l] - base;
+
+      bits[c >> 6] |= (uint64_t)1 << (c & 63);
+    }
+  }
+  for (PetscInt w = 0; w < words; w++) {
+    uint64_t word = bits[w];
+
+    bits[w] = 0;
+    for (; word; word &= word - 1) out[n++] = base + 64 * w + __builtin_ctzll(word);
+  }
+  return n;
+}
+
+static PetscErrorCode RowHash(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt row, HashTable *h, PetscInt *out, PetscInt *n)
+{
+  PetscInt found = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++) {
+    for (PetscInt l = B->i[A->j[k]]; l < B->i[A->j[k] + 1]; l++) {
+      const PetscInt c = B->j[l], s = HashFind(h, c);
+
+      if (h->key[s] != c) {
+        h->key[s]    = c;
+        out[found++] = c;
+      }
+    }
+  }
+  PetscCall(PetscSortInt(found, out));
+  *n = found;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpGEMMSymbolic_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, const SpGEMMPlan *plan, PetscInt **Ci, PetscInt **Cj)
+{
+  HashTable  table = {0};
+  ColumnList list  = {0};
+  PetscInt  *ci, merge[MERGE_PRODUCTS], row = 0;
+  uint64_t  *bits;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((PetscCount)A->m + 1, &ci));
+  PetscCall(PetscCalloc1((PetscCount)B->n / 64 + 2, &bits));
+  PetscCall(ColumnListReserve(&list, 2 * (PetscCount)A->i[A->m] + 1));
+  ci[0] = 0;
+  for (PetscInt b = 0; b < plan->nbundles; b++) {
+    const SpGEMMBundle *bundle = &plan->bundle[b];
+    PetscInt            n      = 0;
+
+    if (bundle->products) {
+      const PetscInt64 span = (PetscInt64)bundle->last - bundle->first + 1;
+      const PetscInt64 most = PetscMin(bundle->products, span);
+      PetscInt        *out;
+
+      PetscCall(ColumnListReserve(&list, (PetscCount)most * bundle->rows));
+      out = list.j + list.n;
+      if (bundle->products < MERGE_PRODUCTS) n = RowMerge(A, B, row, out, merge);
+      else if (span / 64 <= bundle->products) n = RowWindow(A, B, row, bundle->first, bundle->last, bits, out);
+      else {
+        PetscCall(HashTableReset(&table, most));
+        PetscCall(RowHash(A, B, row, &table, out, &n));
+      }
+    }
+    for (PetscInt r = 0; r < bundle->rows; r++, row++) {
+      if (r && n) PetscCall(PetscArraycpy(list.j + list.n, list.j + list.n - n, n));
+      list.n += n;
+      PetscCheck(list.n <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_INT_OVERFLOW, "The product of a %" PetscInt_FMT " x %" PetscInt_FMT " and a %" PetscInt_FMT " x %" PetscInt_FMT " matrix has more than %" PetscInt_FMT " nonzeros, at row %" PetscInt_FMT "; configure PETSc with --with-64-bit-indices, or use more MPI processes", A->m, A->n, B->m, B->n, PETSC_INT_MAX, row);
+      ci[row + 1] = (PetscInt)list.n;
+    }
+  }
+  PetscCall(HashTableDestroy(&table));
+  PetscCall(PetscFree(bits));
+  if (list.allocated > list.n) PetscCall(PetscRealloc((size_t)PetscMax(list.n, 1) * sizeof(*list.j), &list.j));
+  *Ci = ci;
+  *Cj = list.j;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
