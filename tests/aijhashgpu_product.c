@@ -249,7 +249,7 @@ int main(int argc, char **argv)
    test:
       suffix: mixed
       nsize: {{1 3}}
-      args: -shape rectangular -mixed {{1 2 3 5 6}}
+      args: -shape rectangular -mixed {{1 2 4 5 6}}
       output_file: output/aijhashgpu_product_1.out
 
    test:
