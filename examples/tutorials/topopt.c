@@ -313,3 +313,135 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+  build:
+    requires: !complex double
+    depends: topopt_problem.c topopt_fem.c topopt_filter.c topopt_oc.c topopt_output.c topopt_checkpoint.c
+
+  # compliances by tests/topopt/reference.py
+  testset:
+    args: -topopt_monitor 0 -max_it 5 -ksp_rtol 1e-9
+    output_file: output/topopt_expected.out
+    test:
+      suffix: cantilever
+      nsize: {{1 2 3}}
+      args: -nx 12 -ny 6 -nz 4 -dm_mat_type {{aij aijhashgpu}}
+      args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
+    test:
+      suffix: direct
+      args: -nx 12 -ny 6 -nz 4 -ksp_type preonly -pc_type {{cholesky lu}} -options_left no
+      args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
+    test:
+      suffix: multigrid
+      nsize: {{1 3}}
+      args: -nx 12 -ny 6 -nz 4 -pc_type mg -pc_mg_levels 2 -mg_levels_pc_type jacobi -dm_mat_type {{aij aijhashgpu}}
+      args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
+    test:
+      suffix: galerkin
+      nsize: {{1 3}}
+      args: -nx 12 -ny 6 -nz 4 -pc_type mg -pc_mg_levels 2 -mg_levels_pc_type jacobi -dm_mat_type aij -pc_mg_galerkin both
+      args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
+    test:
+      suffix: projection
+      nsize: {{1 3}}
+      args: -problem torsion -nx 12 -ny 4 -nz 4 -beta 1 -rmin 1.8 -dm_mat_type aij
+      args: -expect_compliance 467.402797838,294.480506943,264.817925867,251.184908228,240.45353898
+    test:
+      suffix: bridge
+      nsize: {{1 3}}
+      args: -problem bridge -nx 12 -ny 6 -nz 4 -dm_mat_type aij
+      args: -expect_compliance 253.54232552,59.0422965293,35.1387409465,28.0028378085,25.3611301831
+    test:
+      suffix: load_cases
+      nsize: {{1 3}}
+      args: -nx 8 -ny 4 -nz 4 -load_cases 3 -rmin 1.2 -move 0.1 -dm_mat_type aij
+      args: -expect_compliance 269.007917736,203.057208506,163.015760982,136.342810036,115.74196539
+    test:
+      suffix: passive
+      nsize: {{1 3}}
+      args: -nx 12 -ny 8 -nz 4 -volfrac 0.4 -deck 1 -passive_void 0.25,0.75,0.25,0.75,0,1 -dm_mat_type aij
+      args: -expect_compliance 95.0298103506,65.4562085892,54.0305351664,47.8638184707,44.6517541836
+    test:
+      suffix: wide_filter
+      nsize: {{1 2}}
+      args: -nx 16 -ny 8 -nz 4 -rmin 2.5 -dm_mat_type aij
+      args: -expect_compliance 387.37588054,257.758974219,208.487751074,190.247090949,177.238948394
+
+  test:
+    suffix: mbb
+    nsize: {{1 3}}
+    args: -problem mbb -nx 12 -ny 6 -nz 4 -penal 2 -topopt_monitor 0 -max_it 5 -ksp_rtol 1e-9 -dm_mat_type aij
+    args: -expect_compliance 60.2152528429,40.4951301729,32.9851134673,30.2441200302,29.6047911475
+
+  # a monitor line, without what rounding and the clock change
+  test:
+    suffix: monitor
+    args: -nx 8 -ny 4 -nz 2 -max_it 3 -ksp_type preonly -pc_type cholesky
+    filter: cut -c 1-47
+
+  # converged before the last iteration
+  test:
+    suffix: change
+    args: -nx 8 -ny 4 -nz 2 -max_it 30 -change_tol 0.15
+    filter: tail -n 1 | sed -e "s|compliance [^ ]*|compliance|"
+
+  # what goes wrong, and what the message says
+  testset:
+    requires: !defined(PETSCTEST_VALGRIND) !defined(PETSC_HAVE_SANITIZER)
+    args: -petsc_ci_portable_error_output -error_output_stdout -nx 8 -ny 4 -nz 4 -max_it 2
+    test:
+      suffix: error_iterations
+      nsize: {{1 2}}
+      args: -ksp_max_it 5
+      filter: grep -o "the solve stopped after.*" | sed -e "s|residual [^ ]*|residual|"
+    test:
+      suffix: error_residual
+      args: -ksp_convergence_test skip -ksp_max_it 5
+      filter: grep -o "the solver reports [A-Z_]*" | sort -u
+    test:
+      suffix: error_supports
+      nsize: {{1 2}}
+      args: -problem mbb -published_supports
+      filter: grep -o "The supports of problem.*singular" | sort -u
+    test:
+      suffix: error_size
+      args: -ny 0
+      filter: grep -o "[-]ny 0: give.*"
+    test:
+      suffix: error_volfrac
+      args: -volfrac {{0 1.5}separate output}
+      filter: grep -o "[-]volfrac.*must.*"
+    test:
+      suffix: error_rmin
+      args: -rmin 0
+      filter: grep -o "[-]rmin .*: must.*"
+    test:
+      suffix: error_solid
+      args: -volfrac 0.1 -passive_solid 0,1,0,0.5,0,1
+      filter: grep -o "The 64 passive.*"
+    test:
+      suffix: error_box
+      args: -passive_void 0,1,0.5
+      filter: grep -o "[-]passive_void: 3.*"
+    test:
+      suffix: error_restart
+      args: -restart nowhere.state
+      filter: grep -o "[-]restart nowhere.state: there is.*"
+    test:
+      suffix: error_stages
+      args: -penal 1,2,3
+      filter: grep -o "[-]penal gives.*"
+    test:
+      suffix: error_coarse
+      args: -nx 6 -pc_type mg -pc_mg_levels 3 -ny 8 -nz 8
+      filter: grep -o "[0-9]* elements in .*"
+
+  # the same solve, not stopped
+  test:
+    suffix: continue
+    args: -nx 8 -ny 4 -nz 4 -max_it 2 -ksp_max_it 5 -continue_on_failure
+    filter: grep -c "^ .*e+"
+
+TEST*/

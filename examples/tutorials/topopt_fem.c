@@ -133,7 +133,7 @@ static PetscErrorCode CoarseOperator(KSP ksp, Mat A, Mat P, void *ctx)
 {
   FEM               *fem = (FEM *)ctx;
   DM                 nodes;
-  PetscInt           n[3], f;
+  PetscInt           n[3], level, f;
   Coarse             coarse;
   const PetscScalar *children;
   PetscScalar       *E;
@@ -141,7 +141,8 @@ static PetscErrorCode CoarseOperator(KSP ksp, Mat A, Mat P, void *ctx)
   PetscFunctionBeginUser;
   PetscCall(KSPGetDM(ksp, &nodes));
   PetscCall(DMDAGetInfo(nodes, NULL, &n[0], &n[1], &n[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
-  f = fem->problem->n[0] / (n[0] - 1);
+  PetscCall(DMGetCoarsenLevel(nodes, &level));
+  f = 1 << level;
   for (int d = 0; d < 3; d++) PetscCheck((n[d] - 1) * f == fem->problem->n[d], PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_SIZ, "%" PetscInt_FMT " elements in %c cannot be coarsened %" PetscInt_FMT " times: take sizes divisible by 2^(levels - 1), or fewer -pc_mg_levels", fem->problem->n[d], (char)('x' + d), f);
   for (coarse = fem->coarse; coarse && coarse->f != f; coarse = coarse->next) { }
   if (!coarse) {

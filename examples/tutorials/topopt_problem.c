@@ -143,15 +143,14 @@ PetscErrorCode ProblemCheckSupports(const Problem *p, DM nodes)
     for (int i = 0; i < 36; i++) a[i] = gram[i];
     PetscCallBLAS("LAPACKsyev", LAPACKsyev_("V", "U", &n, a, &n, eigenvalue, work, &lwork, &info));
     PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK syev failed: info %d", (int)info);
-    for (int e = 0; e < 6; e++) {
-      int largest = 0;
+    while (nfree < 6 && eigenvalue[nfree] <= 1e-6 * PetscMax(eigenvalue[5], 1e-6)) nfree++;
+    for (int c = 0; c < 6; c++) {
+      PetscReal share = 0; /* of motion c in the motions that stay free */
 
-      if (eigenvalue[e] > 1e-6 * PetscMax(eigenvalue[5], 1e-6)) break;
-      for (int c = 1; c < 6; c++) {
-        if (PetscAbsScalar(a[6 * e + c]) > PetscAbsScalar(a[6 * e + largest])) largest = c;
-      }
-      if (nfree++) PetscCall(PetscStrlcat(names, ", ", sizeof(names)));
-      PetscCall(PetscStrlcat(names, motion[largest], sizeof(names)));
+      for (PetscInt e = 0; e < nfree; e++) share += PetscSqr(a[6 * e + c]);
+      if (share < 0.3) continue;
+      if (names[0]) PetscCall(PetscStrlcat(names, ", ", sizeof(names)));
+      PetscCall(PetscStrlcat(names, motion[c], sizeof(names)));
     }
     PetscCheck(!nfree, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONGSTATE, "The supports of problem %s leave %" PetscInt_FMT " rigid-body motion(s) free (%s): the stiffness matrix is singular%s", ProblemTypes[p->type], nfree, names, p->type == PROBLEM_MBB ? ". Run without -published_supports, which holds uz at two points where no force results" : "");
   }

@@ -4,7 +4,7 @@
 The usual educational program: strain-displacement matrices, a sparse matrix by triplets, a sparse direct solve, the
 filter as a matrix, bisection of the multiplier. Its numbers stand in the TEST block of examples/tutorials/topopt.c.
 
-  reference.py problem nx ny nz iterations [key=value ...]     keys: volfrac penal beta rmin move deck cases
+  reference.py problem nx ny nz iterations [key=value ...]     keys: volfrac penal beta rmin move deck hole cases
 """
 import sys
 import numpy as np
@@ -81,7 +81,7 @@ def filter_matrix(centre, rmin):
     return H.multiply(1 / H.sum(1)).tocsr()
 
 
-def optimize(problem, nx, ny, nz, iterations, volfrac=None, penal=3., beta=0., rmin=1.5, move=0.2, deck=None, cases=1, Emin=1e-9):
+def optimize(problem, nx, ny, nz, iterations, volfrac=None, penal=3., beta=0., rmin=1.5, move=0.2, deck=None, hole=0, cases=1, Emin=1e-9):
     volfrac = volfrac or {"cantilever": 0.3, "torsion": 0.25, "bridge": 0.3, "mbb": 0.5}[problem]
     deck = int(deck if deck is not None else problem == "bridge")
     cases = int(cases)
@@ -90,14 +90,17 @@ def optimize(problem, nx, ny, nz, iterations, volfrac=None, penal=3., beta=0., r
     ndof, nel = F.shape[0], len(edof)
     H = filter_matrix(centre, rmin)
     solid = centre[:, 1] >= ny - deck
-    x = np.where(solid, 1.0, (volfrac * nel - solid.sum()) / (nel - solid.sum()))
+    middle = (centre + 0.5) / (nx, ny, nz)
+    void = (hole > 0) & (abs(middle[:, :2] - 0.5) <= 0.25).all(1)  # a hole in the middle half of x and y, all z
+    passive = solid | void
+    x = np.where(passive, solid, (volfrac * nel - solid.sum()) / (nel - passive.sum()))
     rows, cols = np.repeat(edof, 24, 1).ravel(), np.tile(edof, (1, 24)).ravel()
 
     def project(t):
         return t if beta == 0 else (np.tanh(beta / 2) + np.tanh(beta * (t - 0.5))) / (2 * np.tanh(beta / 2))
 
     def densities(x):
-        return np.where(solid, 1.0, project(H @ x))
+        return np.where(passive, solid, project(H @ x))
 
     history = []
     for _ in range(iterations):
@@ -109,12 +112,12 @@ def optimize(problem, nx, ny, nz, iterations, volfrac=None, penal=3., beta=0., r
         history.append(float((F * U).sum() / cases))
         energy = sum(np.einsum("ei,ij,ej->e", U[edof, l], K0, U[edof, l]) for l in range(cases)) / cases
         slope = 1.0 if beta == 0 else beta * (1 - np.tanh(beta * (H @ x - 0.5))**2) / (2 * np.tanh(beta / 2))
-        dc = H.T @ np.where(solid, 0, -penal * rho**(penal - 1) * (1 - Emin) * energy * slope)
-        dv = H.T @ np.where(solid, 0, slope * np.ones(nel))
+        dc = H.T @ np.where(passive, 0, -penal * rho**(penal - 1) * (1 - Emin) * energy * slope)
+        dv = H.T @ np.where(passive, 0, slope * np.ones(nel))
         low, high = 0.0, 1e9
         while high - low > 1e-13 * (low + high):
             mean = (low + high) / 2
-            new = np.where(solid, 1, np.clip(x * np.sqrt(-dc / np.maximum(dv, 1e-300) / mean), np.maximum(0, x - move), np.minimum(1, x + move)))
+            new = np.where(passive, solid, np.clip(x * np.sqrt(-dc / np.maximum(dv, 1e-300) / mean), np.maximum(0, x - move), np.minimum(1, x + move)))
             low, high = (mean, high) if densities(new).sum() > volfrac * nel else (low, mean)
         x = new
     return history
