@@ -188,7 +188,7 @@ static PetscErrorCode Report(const Options *o, const Schedule *s, PetscInt stage
   PetscFunctionBeginUser;
   if (o->monitor) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%5" PetscInt_FMT "  %12.6e  %8.6f  %8.6f  %6" PetscInt_FMT "  %9.2e  %8.2f\n", it, (double)c, (double)volume, (double)change, info->its, (double)info->residual, (double)seconds));
   if (history) {
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, history, "%" PetscInt_FMT ",%.16g,%.16g,%.16g,%" PetscInt_FMT ",%.6g,%.6g,%g,%g,%g,%g\n", it, (double)c, (double)volume, (double)change, info->its, (double)info->residual, (double)seconds, (double)s->penal[stage], (double)s->beta[stage], (double)s->move[stage], (double)s->rmin[stage]));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, history, "%" PetscInt_FMT ",%.17g,%.17g,%.17g,%" PetscInt_FMT ",%.6g,%.6g,%g,%g,%g,%g\n", it, (double)c, (double)volume, (double)change, info->its, (double)info->residual, (double)seconds, (double)s->penal[stage], (double)s->beta[stage], (double)s->move[stage], (double)s->rmin[stage]));
     PetscCall(PetscFFlush(history));
   }
   if (it <= o->nexpected) {
