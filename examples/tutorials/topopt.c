@@ -352,6 +352,11 @@ int main(int argc, char **argv)
       args: -nx 12 -ny 6 -nz 4 -dm_vec_type cuda -dm_mat_type {{aijcusparse aijhashgpu}} -pc_type {{jacobi mg}} -pc_mg_levels 2 -options_left no
       args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
     test:
+      suffix: gamg
+      nsize: {{1 3}}
+      args: -nx 12 -ny 6 -nz 4 -pc_type gamg -dm_mat_type {{aij aijhashgpu}}
+      args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
+    test:
       suffix: projection
       nsize: {{1 3}}
       args: -problem torsion -nx 12 -ny 4 -nz 4 -beta 1 -rmin 1.8 -dm_mat_type aij

@@ -212,6 +212,20 @@ static PetscErrorCode SetSmoothers(FEM *fem, PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rigid-body motions, for algebraic multigrid (-pc_type gamg) */
+static PetscErrorCode SetNearNullSpace(DM nodes, Mat K)
+{
+  Vec          coordinates;
+  MatNullSpace rigid;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMGetCoordinates(nodes, &coordinates));
+  PetscCall(MatNullSpaceCreateRigidBody(coordinates, &rigid));
+  PetscCall(MatSetNearNullSpace(K, rigid));
+  PetscCall(MatNullSpaceDestroy(&rigid));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode FEMCreate(FEM *fem, const Problem *problem, DM nodes, DM cells)
 {
   PC pc;
@@ -224,6 +238,7 @@ PetscErrorCode FEMCreate(FEM *fem, const Problem *problem, DM nodes, DM cells)
   ElementMatrix(fem->K0);
   PetscCall(DMCreateMatrix(nodes, &fem->K));
   PetscCall(MatSetOption(fem->K, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
+  PetscCall(SetNearNullSpace(nodes, fem->K));
   PetscCall(DMCreateGlobalVector(cells, &fem->E));
   PetscCall(DMCreateGlobalVector(nodes, &fem->r));
   PetscCall(ProblemGetFixed(problem, nodes, 1, &fixed));
