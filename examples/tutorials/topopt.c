@@ -126,6 +126,7 @@ static PetscErrorCode CreateGrids(const Problem *p, PetscInt width, DM *cells, D
   PetscInt        nproc[3];
 
   PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) PetscCheck(width <= p->n[d], PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-rmin above %" PetscInt_FMT ": the filter reaches farther than the %" PetscInt_FMT " elements in %c; each process needs as many", width, p->n[d], (char)('x' + d));
   PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, p->n[0], p->n[1], p->n[2], PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, width, NULL, NULL, NULL, cells));
   PetscCall(DMSetOptionsPrefix(*cells, "cells_"));
   PetscCall(DMSetFromOptions(*cells));
@@ -437,6 +438,10 @@ int main(int argc, char **argv)
       suffix: error_rmin
       args: -rmin 0
       filter: grep -o "[-]rmin .*: must.*"
+    test:
+      suffix: error_filter
+      args: -rmin 6
+      filter: grep -o "[-]rmin above.*"
     test:
       suffix: error_solid
       args: -volfrac 0.1 -passive_solid 0,1,0,0.5,0,1
