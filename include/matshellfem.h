@@ -1,0 +1,18 @@
+/*
+  MATSHELLFEM: a finite-element operator that is never assembled
+*/
+#pragma once
+
+#include <petscmat.h>
+#include <petscdm.h>
+
+#define MATSHELLFEM "shellfem"
+
+PETSC_EXTERN PetscErrorCode MatCreateShellFEM(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], Mat *);
+PETSC_EXTERN PetscErrorCode MatShellFEMSetReferenceMatrices(Mat, PetscInt, const PetscScalar[]);
+PETSC_EXTERN PetscErrorCode MatShellFEMSetElementReferences(Mat, const PetscInt[]);
+PETSC_EXTERN PetscErrorCode MatShellFEMSetElementScales(Mat, const PetscScalar[]);
+PETSC_EXTERN PetscErrorCode MatShellFEMSetSIMP(Mat, const PetscReal[], PetscReal, PetscReal, PetscReal);
+PETSC_EXTERN PetscErrorCode MatShellFEMSetElementMatrices(Mat, const PetscScalar[]);
+PETSC_EXTERN PetscErrorCode MatShellFEMGetElementCount(Mat, PetscInt *);
+PETSC_EXTERN PetscErrorCode MatShellFEMGetElementEnergy(Mat, Vec, Vec, PetscScalar[]);

@@ -1,0 +1,412 @@
+/*
+  Products with vectors, and the diagonal: moves vectors to the local numbering and back, and runs the kernels of
+  element.h on the host or their versions on the GPU, wherever the vectors are.
+*/
+#include "shellfemimpl.h"
+#include <petscblaslapack.h>
+
+ElementMatrices ShellFEMGroupMatrices(ShellFEMGroup g)
+{
+  const ElementMatrices m = {g->ndof, g->nref, g->K, g->nel, g->ref, g->scale, g->full, g->fullindex};
+
+  return m;
+}
+
+/* A work vector lies where x lies */
+static PetscErrorCode VecFollow(Vec w, Vec x)
+{
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  if (x->ops->bindtocpu && !x->boundtocpu && !w->ops->bindtocpu) {
+    PetscMPIInt size;
+
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)w), &size));
+    PetscCall(VecSetType(w, size == 1 ? VECSEQCUDA : VECMPICUDA));
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatShellFEMGetLocal(Mat A, PetscBool box, Vec *stored, Vec x)
+{
+  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+
+  PetscFunctionBegin;
+  if (!*stored) {
+    if (box) PetscCall(DMCreateLocalVector(a->dm, stored));
+    else {
+      PetscCall(VecCreateSeq(PETSC_COMM_SELF, A->rmap->n + a->nghost * A->rmap->bs, stored));
+      PetscCall(VecSetBlockSize(*stored, A->rmap->bs));
+    }
+  }
+  PetscCall(VecFollow(*stored, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x in the numbering of the lattice (box) or of the meshes; x itself where they are the same */
+PetscErrorCode MatShellFEMForward(Mat A, PetscBool box, Vec x, Vec *local)
+{
+  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+
+  PetscFunctionBegin;
+  *local = x;
+  if (box && !a->boxisglobal) {
+    PetscCall(MatShellFEMGetLocal(A, box, &a->xbox, x));
+    PetscCall(DMGlobalToLocalBegin(a->dm, x, INSERT_VALUES, a->xbox));
+    PetscCall(DMGlobalToLocalEnd(a->dm, x, INSERT_VALUES, a->xbox));
+    *local = a->xbox;
+  } else if (!box && a->scatter) {
+    PetscCall(MatShellFEMGetLocal(A, box, &a->xlocal, x));
+    PetscCall(VecScatterBegin(a->scatter, x, a->xlocal, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterEnd(a->scatter, x, a->xlocal, INSERT_VALUES, SCATTER_FORWARD));
+    *local = a->xlocal;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A zero local vector to add to, y itself where it is the same */
+static PetscErrorCode MatShellFEMReverseBegin(Mat A, PetscBool box, Vec y, Vec *local)
+{
+  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+
+  PetscFunctionBegin;
+  *local = y;
+  if (box ? a->boxisglobal : !a->scatter) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatShellFEMGetLocal(A, box, box ? &a->ybox : &a->ylocal, y));
+  *local = box ? a->ybox : a->ylocal;
+  PetscCall(VecSet(*local, 0.));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatShellFEMReverseEnd(Mat A, PetscBool box, Vec local, Vec y)
+{
+  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+
+  PetscFunctionBegin;
+  if (local == y) PetscFunctionReturn(PETSC_SUCCESS);
+  if (box) {
+    PetscCall(DMLocalToGlobalBegin(a->dm, local, ADD_VALUES, y));
+    PetscCall(DMLocalToGlobalEnd(a->dm, local, ADD_VALUES, y));
+  } else {
+    PetscCall(VecScatterBegin(a->scatter, local, y, ADD_VALUES, SCATTER_REVERSE));
+    PetscCall(VecScatterEnd(a->scatter, local, y, ADD_VALUES, SCATTER_REVERSE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatShellFEMApplyGroup_Host(Mat A, ShellFEMGroup g, PetscBool transpose, PetscBool masked, Vec x, Vec y)
+{
+  Mat_ShellFEM         *a    = (Mat_ShellFEM *)A->data;
+  const ElementMatrices m    = ShellFEMGroupMatrices(g);
+  const unsigned char  *mask = !masked ? NULL : g->iscells ? a->boxmask : a->mask;
+  const PetscScalar    *xa;
+  PetscScalar          *ya;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(x, &xa));
+  PetscCall(VecGetArray(y, &ya));
+  if (g->iscells) {
+    if (transpose) ElementApplyTransposeLattice_Host(&m, &a->box, g->plan, mask, xa, ya);
+    else ElementApplyLattice_Host(&m, &a->box, g->plan, mask, xa, ya);
+  } else {
+    const ElementMesh mesh = {g->nen, g->bs, g->conn};
+
+    if (transpose) ElementApplyTransposeMesh_Host(&m, &mesh, mask, xa, ya);
+    else ElementApplyMesh_Host(&m, &mesh, mask, xa, ya);
+  }
+  PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscCall(VecRestoreArray(y, &ya));
+  PetscCall(PetscLogFlops(2.0 * g->nel * g->ndof * (PetscLogDouble)g->ndof));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatShellFEMApplyGroup(Mat A, ShellFEMGroup g, PetscBool transpose, PetscBool masked, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  if (!g->planned && g->iscells) {
+    const ElementMatrices m = ShellFEMGroupMatrices(g);
+
+    PetscCall(ElementPlanCreateLattice(&m, &((Mat_ShellFEM *)A->data)->box, &g->plan));
+    g->planned = PETSC_TRUE;
+  }
+#if PetscDefined(HAVE_CUDA)
+  if (MatUsesDevice_ShellFEM(A, x)) {
+    PetscCall(MatShellFEMApplyElements_CUDA(A, g, transpose, masked, x, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  PetscCall(MatShellFEMApplyGroup_Host(A, g, transpose, masked, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y += E x or E' x, with rows and columns masked or not */
+static PetscErrorCode MatShellFEMApplyElements(Mat A, PetscBool transpose, PetscBool masked, Vec x, Vec y)
+{
+  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+  Vec           xl, yl;
+
+  PetscFunctionBegin;
+  if (a->lattice) {
+    PetscCall(MatShellFEMForward(A, PETSC_TRUE, x, &xl));
+    PetscCall(MatShellFEMReverseBegin(A, PETSC_TRUE, y, &yl));
+    PetscCall(MatShellFEMApplyGroup(A, a->lattice, transpose, masked, xl, yl));
+    PetscCall(MatShellFEMReverseEnd(A, PETSC_TRUE, yl, y));
+  }
+  if (a->groups || a->scatter) { /* the scatter is collective though a process may have no group */
+    PetscCall(MatShellFEMForward(A, PETSC_FALSE, x, &xl));
+    PetscCall(MatShellFEMReverseBegin(A, PETSC_FALSE, y, &yl));
+    for (ShellFEMGroup g = a->groups; g; g = g->next) PetscCall(MatShellFEMApplyGroup(A, g, transpose, masked, xl, yl));
+    PetscCall(MatShellFEMReverseEnd(A, PETSC_FALSE, yl, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatShellFEMGetWork(Mat A, Vec x, Vec *work)
+{
+  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+
+  PetscFunctionBegin;
+  if (!a->work) PetscCall(VecDuplicate(x, &a->work));
+  PetscCall(VecFollow(a->work, x));
+  *work = a->work;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y += d .* x */
+static PetscErrorCode MatShellFEMAddDiagonal(Mat A, Vec d, Vec x, Vec y)
+{
+  Vec w;
+
+  PetscFunctionBegin;
+  PetscCall(VecFollow(d, x));
+  PetscCall(MatShellFEMGetWork(A, x, &w));
+  PetscCall(VecPointwiseMult(w, d, x));
+  PetscCall(VecAXPY(y, 1., w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = op(A) x; y differs from x */
+static PetscErrorCode MatShellFEMApply(Mat A, PetscBool transpose, Vec x, Vec y)
+{
+  Mat_ShellFEM *a    = (Mat_ShellFEM *)A->data;
+  Vec           left = transpose ? a->R : a->L, right = transpose ? a->L : a->R, xs = x;
+
+  PetscFunctionBegin;
+  PetscCall(VecSet(y, 0.));
+  if (right && !a->masked) {
+    PetscCall(VecFollow(right, x));
+    PetscCall(MatShellFEMGetWork(A, x, &xs));
+    PetscCall(VecPointwiseMult(xs, right, x));
+  }
+  PetscCall(MatShellFEMApplyElements(A, transpose, a->masked, xs, y));
+  if (left && !a->masked) {
+    PetscCall(VecFollow(left, x));
+    PetscCall(VecPointwiseMult(y, left, y));
+  }
+  if (a->D) PetscCall(MatShellFEMAddDiagonal(A, a->D, x, y));
+  if (a->S && transpose) PetscCall(MatMultTransposeAdd(a->S, x, y, y));
+  else if (a->S) PetscCall(MatMultAdd(a->S, x, y, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMult_ShellFEM(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatShellFEMApply(A, PETSC_FALSE, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultTranspose_ShellFEM(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatShellFEMApply(A, PETSC_TRUE, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* z = y + op(A) x */
+static PetscErrorCode MatShellFEMApplyAdd(Mat A, PetscBool transpose, Vec x, Vec y, Vec z)
+{
+  Vec w;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(z, &w));
+  PetscCall(MatShellFEMApply(A, transpose, x, w));
+  PetscCall(VecWAXPY(z == y ? w : z, 1., w == z ? z : w, y));
+  if (z == y) PetscCall(VecCopy(w, z));
+  PetscCall(VecDestroy(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultAdd_ShellFEM(Mat A, Vec x, Vec y, Vec z)
+{
+  PetscFunctionBegin;
+  PetscCall(MatShellFEMApplyAdd(A, PETSC_FALSE, x, y, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultTransposeAdd_ShellFEM(Mat A, Vec x, Vec y, Vec z)
+{
+  PetscFunctionBegin;
+  PetscCall(MatShellFEMApplyAdd(A, PETSC_TRUE, x, y, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Blocks of the diagonal of E on owned nodes: [node][column][row], in an array of the process's own */
+static PetscErrorCode MatShellFEMGetElementBlocks(Mat A, PetscScalar **blocks)
+{
+  Mat_ShellFEM  *a = (Mat_ShellFEM *)A->data;
+  const PetscInt b = A->rmap->bs, n = A->rmap->n, nodes = n / b;
+  Vec            column, local;
+  PetscScalar   *d, *all;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1((size_t)n * b, &all));
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)A), &column));
+  PetscCall(VecSetSizes(column, n, A->rmap->N));
+  PetscCall(VecSetType(column, VECSTANDARD));
+  for (int box = 0; box < 2; box++) {
+    PetscScalar  *blocksl;
+    PetscInt      nl;
+    PetscBool     same;
+    ShellFEMGroup first = box ? a->lattice : a->groups;
+
+    if (box ? !a->lattice : !a->groups && !a->scatter) continue;
+    same = box ? a->boxisglobal : !a->scatter;
+    nl   = box ? a->box.nx * a->box.ny * a->box.nz : nodes + a->nghost;
+    PetscCall(PetscCalloc1((size_t)nl * b * b, &blocksl));
+    for (ShellFEMGroup g = first; g; g = g->iscells ? NULL : g->next) {
+      const ElementMatrices m    = ShellFEMGroupMatrices(g);
+      const ElementMesh     mesh = {g->nen, g->bs, g->conn};
+
+      if (box) ElementBlockDiagonalLattice_Host(&m, &a->box, blocksl);
+      else if (g->bs == b) ElementBlockDiagonalMesh_Host(&m, &mesh, blocksl);
+      else { /* lists of dofs: the kernel gives the diagonal, entries between dofs of a node are added here */
+        for (PetscInt e = 0; e < g->nel; e++) {
+          const PetscScalar *K = g->ref[e] == ELEMENT_NONE ? NULL : g->ref[e] == ELEMENT_FULL ? g->full + (size_t)g->fullindex[e] * g->ndof * g->ndof : g->K + (size_t)g->ref[e] * g->ndof * g->ndof;
+          const PetscInt    *c = g->conn + (size_t)e * g->nen;
+
+          for (PetscInt r = 0; r < g->ndof && K; r++)
+            for (PetscInt s = 0; s < g->ndof; s++)
+              if (c[r] / b == c[s] / b) blocksl[((size_t)(c[r] / b) * b + c[s] % b) * b + c[r] % b] += g->scale[e] * K[r * g->ndof + s];
+        }
+      }
+    }
+    for (PetscInt c = 0; c < b; c++) { /* one column of all blocks at a time goes through the vector of the rows */
+      PetscCall(VecSet(column, 0.));
+      if (same) local = column;
+      else if (box) PetscCall(DMGetLocalVector(a->dm, &local));
+      else PetscCall(VecCreateSeq(PETSC_COMM_SELF, nl * b, &local));
+      PetscCall(VecGetArrayWrite(local, &d));
+      for (PetscInt node = 0; node < nl; node++)
+        for (PetscInt r = 0; r < b; r++) d[node * b + r] = blocksl[((size_t)node * b + c) * b + r];
+      PetscCall(VecRestoreArrayWrite(local, &d));
+      PetscCall(MatShellFEMReverseEnd(A, box ? PETSC_TRUE : PETSC_FALSE, local, column));
+      if (!same && box) PetscCall(DMRestoreLocalVector(a->dm, &local));
+      else if (!same) PetscCall(VecDestroy(&local));
+      PetscCall(VecGetArray(column, &d));
+      for (PetscInt node = 0; node < nodes; node++)
+        for (PetscInt r = 0; r < b; r++) all[((size_t)node * b + c) * b + r] += d[node * b + r];
+      PetscCall(VecRestoreArray(column, &d));
+    }
+    PetscCall(PetscFree(blocksl));
+  }
+  PetscCall(VecDestroy(&column));
+  *blocks = all;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* d = diagonal of E, scaled by L and R, plus D, plus that of S */
+PetscErrorCode MatGetDiagonal_ShellFEM(Mat A, Vec d)
+{
+  Mat_ShellFEM  *a = (Mat_ShellFEM *)A->data;
+  const PetscInt b = A->rmap->bs;
+  PetscScalar   *blocks, *da;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellFEMGetElementBlocks(A, &blocks));
+  PetscCall(VecGetArrayWrite(d, &da));
+  for (PetscInt r = 0; r < A->rmap->n; r++) da[r] = blocks[(size_t)r * b + r % b];
+  PetscCall(VecRestoreArrayWrite(d, &da));
+  PetscCall(PetscFree(blocks));
+  if (a->L) PetscCall(VecPointwiseMult(d, d, a->L));
+  if (a->R) PetscCall(VecPointwiseMult(d, d, a->R));
+  if (a->D) PetscCall(VecAXPY(d, 1., a->D));
+  if (a->S) {
+    Vec s;
+
+    PetscCall(VecDuplicate(d, &s));
+    PetscCall(MatGetDiagonal(a->S, s));
+    PetscCall(VecAXPY(d, 1., s));
+    PetscCall(VecDestroy(&s));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Adds the entries of S between the dofs of a node */
+static PetscErrorCode MatShellFEMAddSideBlocks(Mat A, PetscScalar *blocks)
+{
+  Mat_ShellFEM  *a = (Mat_ShellFEM *)A->data;
+  const PetscInt b = A->rmap->bs, start = A->rmap->rstart;
+
+  PetscFunctionBegin;
+  for (PetscInt r = 0; r < A->rmap->n; r++) {
+    const PetscInt    *cols;
+    const PetscScalar *vals;
+    PetscInt           n;
+
+    PetscCall(MatGetRow(a->S, start + r, &n, &cols, &vals));
+    for (PetscInt k = 0; k < n; k++)
+      if (cols[k] / b == (start + r) / b) blocks[((size_t)(r / b) * b + cols[k] % b) * b + r % b] += vals[k];
+    PetscCall(MatRestoreRow(a->S, start + r, &n, &cols, &vals));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BlocksScale(PetscInt nodes, PetscInt b, Vec left, Vec right, PetscScalar *blocks)
+{
+  const PetscScalar *l, *r;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(left, &l));
+  PetscCall(VecGetArrayRead(right, &r));
+  for (PetscInt n = 0; n < nodes; n++)
+    for (PetscInt c = 0; c < b; c++)
+      for (PetscInt s = 0; s < b; s++) blocks[((size_t)n * b + c) * b + s] *= l[n * b + s] * r[n * b + c];
+  PetscCall(VecRestoreArrayRead(left, &l));
+  PetscCall(VecRestoreArrayRead(right, &r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatInvertBlockDiagonal_ShellFEM(Mat A, const PetscScalar **values)
+{
+  Mat_ShellFEM  *a     = (Mat_ShellFEM *)A->data;
+  const PetscInt b     = A->rmap->bs, nodes = A->rmap->n / b;
+  PetscBLASInt   n, lwork, info, *pivot;
+  PetscScalar   *work;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree(a->blockinverse));
+  PetscCall(MatShellFEMGetElementBlocks(A, &a->blockinverse));
+  if (a->L) PetscCall(BlocksScale(nodes, b, a->L, a->R, a->blockinverse));
+  if (a->S) PetscCall(MatShellFEMAddSideBlocks(A, a->blockinverse));
+  if (a->D) {
+    const PetscScalar *d;
+
+    PetscCall(VecGetArrayRead(a->D, &d));
+    for (PetscInt r = 0; r < A->rmap->n; r++) a->blockinverse[(size_t)r * b + r % b] += d[r];
+    PetscCall(VecRestoreArrayRead(a->D, &d));
+  }
+  PetscCall(PetscBLASIntCast(b, &n));
+  lwork = n * n;
+  PetscCall(PetscMalloc2(b, &pivot, b * b, &work));
+  for (PetscInt node = 0; node < nodes; node++) {
+    PetscScalar *block = a->blockinverse + (size_t)node * b * b;
+
+    PetscCallBLAS("LAPACKgetrf", LAPACKgetrf_(&n, &n, block, &n, pivot, &info));
+    PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "The diagonal block of node %" PetscInt_FMT " is singular: no element reaches all its dofs; hold them by MatZeroRowsColumns() or give void elements a small stiffness", A->rmap->rstart / b + node);
+    PetscCallBLAS("LAPACKgetri", LAPACKgetri_(&n, block, &n, pivot, work, &lwork, &info));
+  }
+  PetscCall(PetscFree2(pivot, work));
+  *values = a->blockinverse;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
