@@ -127,7 +127,7 @@ int main(int argc, char **argv)
   PetscCall(VecNorm(r, NORM_2, &norm));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "converged: %s, more than ten iterations: %s, true residual below 1e-7: %s\n", PetscBools[reason > 0], PetscBools[its > 10], PetscBools[norm < 1e-7 * bnorm]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "arrays copied during the solve: %g to the host, %g to the GPU\n", (double)down, (double)up));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "arrays copied during the solve: %d to the host, %d to the GPU\n", (int)down, (int)up));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

@@ -276,12 +276,3 @@ PetscErrorCode MatCreateAIJHashGPU(MPI_Comm comm, PetscInt m, PetscInt n, PetscI
 
 .seealso: `MATAIJHASHGPU`, `MATSEQAIJHASHGPU`
 M*/
-PetscErrorCode MatProductSetFromOptions_MPIAIJHashGPU(Mat C)
-{
-  const struct _MatOps *base;
-
-  PetscFunctionBegin;
-  PetscCall(MatMPIAIJHashGPUGetBaseOps(&base));
-  PetscCall(base->productsetfromoptions(C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
