@@ -231,8 +231,8 @@ static PetscErrorCode MatShellFEMApplyAdd(Mat A, PetscBool transpose, Vec x, Vec
   PetscFunctionBegin;
   PetscCall(VecDuplicate(z, &w));
   PetscCall(MatShellFEMApply(A, transpose, x, w));
-  PetscCall(VecWAXPY(z == y ? w : z, 1., w == z ? z : w, y));
-  if (z == y) PetscCall(VecCopy(w, z));
+  if (z == y) PetscCall(VecAXPY(z, 1., w));
+  else PetscCall(VecWAXPY(z, 1., w, y));
   PetscCall(VecDestroy(&w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

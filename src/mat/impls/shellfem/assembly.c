@@ -98,33 +98,51 @@ static PetscErrorCode MatShellFEMNumber(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries that were inserted replace what elements add up to: these go to the side matrix first */
-static PetscErrorCode MatShellFEMApplyInserts(Mat A, PetscBool demote)
+/* Elements become part of the side matrix, which new values can replace entries of */
+static PetscErrorCode MatShellFEMDemote(Mat A, Mat S)
 {
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(A, "Values are inserted over elements: elements become part of the side matrix, which is slower\n"));
+  PetscCall(MatShellFEMAddTo(A, S));
+  a->capture = PETSC_FALSE;
+  for (ShellFEMGroup g = a->groups; g; g = g->next) g->nel = g->numbered = g->cursor = g->nfull = 0;
+  if (a->lattice) {
+    a->lattice->nfull = 0;
+    for (PetscInt e = 0; e < a->lattice->nel; e++) a->lattice->ref[e] = ELEMENT_NONE;
+  }
+  PetscCall(VecDestroy(&a->L));
+  PetscCall(VecDestroy(&a->R));
+  PetscCall(VecDestroy(&a->D));
+  a->structure = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Between adding and inserting; a flush alone does not do for a parallel AIJ without preallocation */
+static PetscErrorCode MatSettle(Mat S)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAssemblyBegin(S, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(S, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values that were kept go to the side matrix; where they replace others, elements have gone there before */
+static PetscErrorCode MatShellFEMApplyPending(Mat A, PetscBool demote)
+{
+  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+  PetscBool     old = a->S ? PETSC_TRUE : PETSC_FALSE;
   Mat           S;
 
   PetscFunctionBegin;
   PetscCall(MatShellFEMGetSide(A, &S));
   PetscCall(MatSetOption(S, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-  if (demote) {
-    PetscCall(PetscInfo(A, "Values are inserted over elements: elements become part of the side matrix, which is slower\n"));
-    PetscCall(MatShellFEMAddTo(A, S));
-    a->capture = PETSC_FALSE;
-    for (ShellFEMGroup g = a->groups; g; g = g->next) g->nel = g->numbered = g->cursor = g->nfull = 0;
-    if (a->lattice) {
-      a->lattice->nfull = 0;
-      for (PetscInt e = 0; e < a->lattice->nel; e++) a->lattice->ref[e] = ELEMENT_NONE;
-    }
-    PetscCall(VecDestroy(&a->L));
-    PetscCall(VecDestroy(&a->R));
-    PetscCall(VecDestroy(&a->D));
-    a->structure = PETSC_TRUE;
-  }
-  PetscCall(MatAssemblyBegin(S, MAT_FLUSH_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(S, MAT_FLUSH_ASSEMBLY));
-  for (PetscCount k = 0; k < a->ninsert; k++) PetscCall(MatSetValue(S, a->insertrow[k], a->insertcol[k], a->insertvalue[k], INSERT_VALUES));
-  a->ninsert = 0;
+  if (demote) PetscCall(MatShellFEMDemote(A, S));
+  if (old || demote) PetscCall(MatSettle(S));
+  for (PetscCount k = 0; k < a->npending; k++) PetscCall(MatSetValue(S, a->pendingrow[k], a->pendingcol[k], a->pendingvalue[k], a->pendingmode));
+  a->npending = 0;
+  PetscCall(MatSettle(S));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,6 +156,7 @@ PetscErrorCode MatAssemblyEnd_ShellFEM(Mat A, MatAssemblyType type)
 {
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
   enum {
+    PENDING,
     INSERTS,
     NONZERO,
     ELEMENTS,
@@ -148,18 +167,19 @@ PetscErrorCode MatAssemblyEnd_ShellFEM(Mat A, MatAssemblyType type)
   PetscBool mine[COUNT] = {PETSC_FALSE}, any[COUNT];
 
   PetscFunctionBegin;
-  mine[INSERTS] = a->ninsert ? PETSC_TRUE : PETSC_FALSE;
-  for (PetscCount k = 0; k < a->ninsert && !mine[NONZERO]; k++) mine[NONZERO] = a->insertvalue[k] != (PetscScalar)0. ? PETSC_TRUE : PETSC_FALSE;
+  mine[PENDING] = a->npending ? PETSC_TRUE : PETSC_FALSE;
+  mine[INSERTS] = a->npending && a->pendingmode == INSERT_VALUES ? PETSC_TRUE : PETSC_FALSE;
+  for (PetscCount k = 0; k < a->npending && !mine[NONZERO]; k++) mine[NONZERO] = a->pendingvalue[k] != (PetscScalar)0. ? PETSC_TRUE : PETSC_FALSE;
   mine[ELEMENTS]  = GroupsHaveElements(a);
   mine[SIDE]      = a->S ? PETSC_TRUE : PETSC_FALSE;
   mine[STRUCTURE] = a->structure;
   PetscCallMPI(MPIU_Allreduce(mine, any, COUNT, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
   if (any[STRUCTURE] && any[INSERTS] && any[ELEMENTS]) PetscCall(MatShellFEMNumber(A)); /* demotion reads the numbering */
-  if (any[INSERTS] && !any[NONZERO] && !any[ELEMENTS] && !any[SIDE]) a->ninsert = 0; /* preallocation: zeros into nothing */
-  else if (any[INSERTS]) {
-    PetscCall(MatShellFEMApplyInserts(A, any[ELEMENTS]));
+  if (any[PENDING] && !any[NONZERO] && !any[SIDE] && !(any[INSERTS] && any[ELEMENTS])) a->npending = 0; /* preallocation: zeros into nothing */
+  else if (any[PENDING]) {
+    PetscCall(MatShellFEMApplyPending(A, any[INSERTS] && any[ELEMENTS] ? PETSC_TRUE : PETSC_FALSE));
     any[SIDE] = PETSC_TRUE;
-    any[STRUCTURE] |= any[ELEMENTS];
+    if (any[INSERTS] && any[ELEMENTS]) any[STRUCTURE] = PETSC_TRUE;
   }
   if (type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);
   if (any[SIDE]) {

@@ -232,24 +232,26 @@ static PetscErrorCode MatShellFEMAddElement(Mat A, PetscInt nen, PetscInt bs, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for one INSERT_VALUES entry; they are applied at assembly, where all processes take part */
-static PetscErrorCode MatShellFEMInsert(Mat A, PetscInt row, PetscInt col, PetscScalar v)
+/* Keeps a value until assembly: what it does to others, and to the side matrix, is for all processes together */
+static PetscErrorCode MatShellFEMKeep(Mat A, PetscInt row, PetscInt col, PetscScalar v, InsertMode mode)
 {
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
 
   PetscFunctionBegin;
-  if (a->ninsert == a->allocatedinsert) {
-    a->allocatedinsert = PetscMax(64, 2 * a->allocatedinsert);
-    PetscCall(PetscRealloc(sizeof(PetscInt) * (size_t)a->allocatedinsert, &a->insertrow));
-    PetscCall(PetscRealloc(sizeof(PetscInt) * (size_t)a->allocatedinsert, &a->insertcol));
-    PetscCall(PetscRealloc(sizeof(PetscScalar) * (size_t)a->allocatedinsert, &a->insertvalue));
+  a->pendingmode = mode;
+  if (a->npending == a->allocatedpending) {
+    a->allocatedpending = PetscMax(64, 2 * a->allocatedpending);
+    PetscCall(PetscRealloc(sizeof(PetscInt) * (size_t)a->allocatedpending, &a->pendingrow));
+    PetscCall(PetscRealloc(sizeof(PetscInt) * (size_t)a->allocatedpending, &a->pendingcol));
+    PetscCall(PetscRealloc(sizeof(PetscScalar) * (size_t)a->allocatedpending, &a->pendingvalue));
   }
-  a->insertrow[a->ninsert]     = row;
-  a->insertcol[a->ninsert]     = col;
-  a->insertvalue[a->ninsert++] = v;
+  a->pendingrow[a->npending]     = row;
+  a->pendingcol[a->npending]     = col;
+  a->pendingvalue[a->npending++] = v;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The side matrix. Collective. */
 PetscErrorCode MatShellFEMGetSide(Mat A, Mat *S)
 {
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
@@ -283,7 +285,7 @@ PetscErrorCode MatSetValues_ShellFEM(Mat A, PetscInt m, const PetscInt rows[], P
 {
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
   PetscInt      kept[SHELLFEM_MAX_NDOF], list[SHELLFEM_MAX_NDOF], node[SHELLFEM_MAX_NDOF], count = 0;
-  PetscBool     element = mode == ADD_VALUES && a->capture && m == n && m > 1 && m <= SHELLFEM_MAX_NDOF ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool     element = mode == ADD_VALUES && a->capture && !a->L && m == n && m > 1 && m <= SHELLFEM_MAX_NDOF ? PETSC_TRUE : PETSC_FALSE;
 
   PetscFunctionBegin;
   if (!v || !m || !n) PetscFunctionReturn(PETSC_SUCCESS);
@@ -312,17 +314,14 @@ PetscErrorCode MatSetValues_ShellFEM(Mat A, PetscInt m, const PetscInt rows[], P
     if (k != v) PetscCall(PetscFree(k));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (mode == ADD_VALUES) {
-    Mat S;
-
-    PetscCall(MatShellFEMGetSide(A, &S));
-    PetscCall(MatSetOption(S, MAT_ROW_ORIENTED, a->roworiented));
-    PetscCall(MatSetValues(S, m, rows, n, cols, v, ADD_VALUES));
+  if (mode == ADD_VALUES && a->S) {
+    PetscCall(MatSetOption(a->S, MAT_ROW_ORIENTED, a->roworiented));
+    PetscCall(MatSetValues(a->S, m, rows, n, cols, v, ADD_VALUES));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt r = 0; r < m; r++)
     for (PetscInt c = 0; c < n; c++)
-      if (rows[r] >= 0 && cols[c] >= 0) PetscCall(MatShellFEMInsert(A, rows[r], cols[c], a->roworiented ? v[(size_t)r * n + c] : v[(size_t)c * m + r]));
+      if (rows[r] >= 0 && cols[c] >= 0) PetscCall(MatShellFEMKeep(A, rows[r], cols[c], a->roworiented ? v[(size_t)r * n + c] : v[(size_t)c * m + r], mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -436,7 +435,7 @@ PetscErrorCode MatSetValuesLocal_ShellFEM(Mat A, PetscInt m, const PetscInt rows
   PetscInt     *r, *c;
 
   PetscFunctionBegin;
-  if (mode == ADD_VALUES && a->capture && m == n && m > 1 && m <= SHELLFEM_MAX_NDOF) {
+  if (mode == ADD_VALUES && a->capture && !a->L && m == n && m > 1 && m <= SHELLFEM_MAX_NDOF) {
     PetscCall(MatShellFEMGetLattice(A, &g));
     if (g && m == g->ndof) {
       PetscInt  node[SHELLFEM_MAX_NDOF], corner[8], cell = -1;

@@ -54,9 +54,9 @@ static PetscErrorCode MatReset_ShellFEM(Mat A)
   PetscCall(PetscFree(a->mask));
   PetscCall(PetscFree(a->boxmask));
   PetscCall(MatDestroy(&a->S));
-  PetscCall(PetscFree(a->insertrow));
-  PetscCall(PetscFree(a->insertcol));
-  PetscCall(PetscFree(a->insertvalue));
+  PetscCall(PetscFree(a->pendingrow));
+  PetscCall(PetscFree(a->pendingcol));
+  PetscCall(PetscFree(a->pendingvalue));
   PetscCall(MatDestroy(&a->assembled));
   PetscCall(PetscFree(a->blockinverse));
 #if PetscDefined(HAVE_CUDA)
@@ -99,7 +99,7 @@ static PetscErrorCode MatZeroEntries_ShellFEM(Mat A)
   PetscCall(VecDestroy(&a->L));
   PetscCall(VecDestroy(&a->R));
   PetscCall(VecDestroy(&a->D));
-  a->ninsert = 0;
+  a->npending = 0;
   if (a->S) PetscCall(MatZeroEntries(a->S));
   PetscCall(MatShellFEMUpdateMask(A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -68,9 +68,10 @@ typedef struct {
   PetscBool    uselattice, roworiented;
   PetscInt     maxref;
   PetscReal    rtol;
-  PetscCount   ninsert, allocatedinsert; /* INSERT_VALUES kept until assembly */
-  PetscInt    *insertrow, *insertcol;
-  PetscScalar *insertvalue;
+  PetscCount   npending, allocatedpending; /* values kept until assembly, where all processes take part */
+  InsertMode   pendingmode;
+  PetscInt    *pendingrow, *pendingcol;
+  PetscScalar *pendingvalue;
 
   Mat              assembled; /* AIJ, on demand */
   PetscObjectState assembledstate;
