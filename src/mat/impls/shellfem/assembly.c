@@ -293,15 +293,20 @@ static PetscErrorCode MatShellFEMAddTo(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool MatShellFEMIsAssembled(Mat A)
+{
+  const Mat_ShellFEM *a = (const Mat_ShellFEM *)A->data;
+
+  return a->assembled && a->assembledstate == ((PetscObject)A)->state ? PETSC_TRUE : PETSC_FALSE;
+}
+
 PetscErrorCode MatShellFEMGetAssembled(Mat A, Mat *B)
 {
-  Mat_ShellFEM    *a = (Mat_ShellFEM *)A->data;
-  PetscObjectState state;
-  MatNullSpace     nullspace;
+  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+  MatNullSpace  nullspace;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  if (!a->assembled || a->assembledstate != state) {
+  if (!MatShellFEMIsAssembled(A)) {
     PetscCall(PetscLogEventBegin(MAT_ShellFEMAssemble, A, 0, 0, 0));
     PetscCall(PetscInfo(A, "Assembling the matrix, because an operation needs its rows\n"));
     PetscCall(MatDestroy(&a->assembled));

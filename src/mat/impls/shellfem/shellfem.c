@@ -21,10 +21,19 @@ static PetscErrorCode MatSetFromOptions_ShellFEM(Mat A, PetscOptionItems PetscOp
 
 static PetscErrorCode MatSetUp_ShellFEM(Mat A)
 {
+  PetscBool rectangular;
+
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(A->rmap));
   PetscCall(PetscLayoutSetUp(A->cmap));
-  PetscCheck(A->rmap->N == A->cmap->N && A->rmap->n == A->cmap->n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ, "A SHELLFEM matrix is square, its rows and columns distributed alike; this one is %" PetscInt_FMT " x %" PetscInt_FMT " with %" PetscInt_FMT " and %" PetscInt_FMT " on this process", A->rmap->N, A->cmap->N, A->rmap->n, A->cmap->n);
+  rectangular = A->rmap->N != A->cmap->N || A->rmap->n != A->cmap->n || A->rmap->bs != A->cmap->bs ? PETSC_TRUE : PETSC_FALSE;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &rectangular, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  if (rectangular) { /* PCGAMG makes its prolongations of the type of the matrix */
+    PetscCall(PetscInfo(A, "Rows and columns are not distributed alike: no elements fit here, the matrix becomes an AIJ\n"));
+    PetscCall(MatSetType(A, MATAIJ));
+    PetscCall(MatSetUp(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   A->preallocated = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -234,12 +243,13 @@ static PetscErrorCode MatBindToCPU_ShellFEM(Mat A, PetscBool flg)
 /* Operations on rows go through the assembled matrix */
 static PetscErrorCode MatGetRow_ShellFEM(Mat A, PetscInt row, PetscInt *n, PetscInt **cols, PetscScalar **vals)
 {
-  Mat B;
+  Mat         B;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
-  B = ((Mat_ShellFEM *)A->data)->assembled;
-  PetscCheck(B || PetscGlobalSize == 1 || A->rmap->n == A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_SUP, "Rows of a parallel SHELLFEM matrix need it assembled, by all processes: call MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B) and take the rows of B");
-  if (!B || A->rmap->n == A->rmap->N) PetscCall(MatShellFEMGetAssembled(A, &B));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCheck(size == 1 || MatShellFEMIsAssembled(A), PETSC_COMM_SELF, PETSC_ERR_SUP, "Rows of a parallel SHELLFEM matrix need it assembled, by all processes: call MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B) and take the rows of B");
+  PetscCall(MatShellFEMGetAssembled(A, &B));
   PetscCall(MatGetRow(B, row, n, (const PetscInt **)cols, (const PetscScalar **)vals));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -268,6 +278,26 @@ static PetscErrorCode MatGetDiagonalBlock_ShellFEM(Mat A, Mat *block)
   PetscFunctionBegin;
   PetscCall(MatShellFEMGetAssembled(A, &B));
   PetscCall(MatGetDiagonalBlock(B, block));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSOR_ShellFEM(Mat A, Vec b, PetscReal omega, MatSORType flag, PetscReal shift, PetscInt its, PetscInt lits, Vec x)
+{
+  Mat B;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellFEMGetAssembled(A, &B));
+  PetscCall(MatSOR(B, b, omega, flag, shift, its, lits, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCreateGraph_ShellFEM(Mat A, PetscBool sym, PetscBool scale, PetscReal filter, PetscInt n, PetscInt index[], Mat *graph)
+{
+  Mat B;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellFEMGetAssembled(A, &B));
+  PetscCall(MatCreateGraph(B, sym, scale, filter, n, index, graph));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -425,6 +455,8 @@ static PetscErrorCode MatCreate_ShellFEM(Mat A)
   A->ops->getdiagonalblock     = MatGetDiagonalBlock_ShellFEM;
   A->ops->createsubmatrices    = MatCreateSubMatrices_ShellFEM;
   A->ops->createsubmatrix      = MatCreateSubMatrix_ShellFEM;
+  A->ops->sor                  = MatSOR_ShellFEM;
+  A->ops->creategraph          = MatCreateGraph_ShellFEM;
   A->ops->getrow               = MatGetRow_ShellFEM;
   A->ops->restorerow           = MatRestoreRow_ShellFEM;
   A->ops->norm                 = MatNorm_ShellFEM;

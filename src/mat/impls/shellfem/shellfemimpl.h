@@ -107,6 +107,7 @@ static inline PetscInt      ShellFEMGroupGlobalNode(Mat A, PetscInt local)
 /* assembly.c */
 PETSC_INTERN PetscErrorCode MatAssemblyBegin_ShellFEM(Mat, MatAssemblyType);
 PETSC_INTERN PetscErrorCode MatAssemblyEnd_ShellFEM(Mat, MatAssemblyType);
+PETSC_INTERN PetscBool      MatShellFEMIsAssembled(Mat); /* is that AIJ there, and up to date? */
 PETSC_INTERN PetscErrorCode MatShellFEMGetAssembled(Mat, Mat *); /* an AIJ with the same values, kept; a borrowed reference */
 PETSC_INTERN PetscErrorCode MatConvert_ShellFEM(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_ShellFEM(Mat);
