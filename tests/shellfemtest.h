@@ -429,6 +429,7 @@ static inline PetscErrorCode ProblemCreateMat(const Problem *p, MatType type, Ma
     PetscCall(MatSetSizes(*A, p->nlocal * p->dof, p->nlocal * p->dof, PETSC_DETERMINE, PETSC_DETERMINE));
     PetscCall(MatSetBlockSize(*A, p->dof));
     PetscCall(MatSetType(*A, type));
+    PetscCall(MatSetFromOptions(*A));
     PetscCall(MatSeqAIJSetPreallocation(*A, 200, NULL)); /* with no effect on other types */
     PetscCall(MatMPIAIJSetPreallocation(*A, 200, NULL, 200, NULL));
     PetscCall(MatSetUp(*A));

@@ -61,9 +61,11 @@ typedef struct {
 static PetscErrorCode MatShellFEMGetNative(Mat A, NativeElements *n)
 {
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+  PetscBool     ours;
 
   PetscFunctionBegin;
-  PetscCheckTypeName(A, MATSHELLFEM);
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSHELLFEM, &ours));
+  PetscCheck(ours, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix has type %s, not shellfem; create it with MatCreateShellFEM() or -mat_type shellfem", ((PetscObject)A)->type_name ? ((PetscObject)A)->type_name : "(not set)");
   n->g = a->groups;
   if (!a->groups) PetscCall(MatShellFEMGetLattice(A, &n->g));
   PetscCheck(n->g, PETSC_COMM_SELF, PETSC_ERR_ORDER, "The matrix has no elements; create it with MatCreateShellFEM(), or with DMCreateMatrix() on a DMDA with a box stencil");
