@@ -163,8 +163,11 @@ static PetscErrorCode CompareRows(Ctx *ctx, Mat A, Mat M)
 
     PetscCall(MatGetRow(A, r, &na, &ca, &va));
     PetscCall(MatGetRow(M, r, &nm, &cm, &vm));
-    if (na != nm) mine = PETSC_MAX_REAL;
-    for (PetscInt k = 0; k < PetscMin(na, nm); k++) mine = PetscMax(mine, ca[k] != cm[k] ? PETSC_MAX_REAL : PetscAbsScalar(va[k] - vm[k]));
+    for (PetscInt k = 0, l = 0; k < na || l < nm;) { /* an entry that M lacks may have been rounded to zero */
+      if (l == nm || (k < na && ca[k] < cm[l])) mine = PetscMax(mine, PetscAbsScalar(va[k])), k++;
+      else if (k == na || ca[k] > cm[l]) mine = PETSC_MAX_REAL, l++;
+      else mine = PetscMax(mine, PetscAbsScalar(va[k] - vm[l])), k++, l++;
+    }
     PetscCall(MatRestoreRow(A, r, &na, &ca, &va));
     PetscCall(MatRestoreRow(M, r, &nm, &cm, &vm));
   }

@@ -58,7 +58,7 @@ PETSC_EXTERN PetscInt64 MACKOBytes(const MACKOMatrix *);
 /* i[m+1], j sorted, a: CSR. type and encoding AUTO choose; bits 0 chooses among 1, 2, 4, 8. A->factor is 1 afterwards. */
 PETSC_EXTERN PetscErrorCode MACKOEncode_Host(PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[], const PetscScalar a[], MatMACKOEncoding, PetscInt bits, MatMACKOValueType, MACKOMatrix *A);
 
-/* Row r: columns and values of its nonzeros (both may be NULL); returns their number */
+/* Row r: columns and values of its nonzeros (both may be NULL), without those that rounding made zero; returns their number */
 PETSC_EXTERN PetscInt MACKODecodeRow_Host(const MACKOMatrix *, PetscInt r, PetscInt cols[], PetscScalar vals[]);
 
 PETSC_EXTERN PetscErrorCode MACKODuplicate(const MACKOMatrix *, MACKOMatrix *);

@@ -174,7 +174,7 @@ PetscInt MACKODecodeRow_Host(const MACKOMatrix *A, PetscInt r, PetscInt cols[], 
       const PetscScalar v = MACKOValue(A, r, k);
 
       column += MACKODelta(A, k) + 1;
-      if (v == (PetscScalar)0.) continue; /* padding */
+      if (v == (PetscScalar)0.) continue; /* padding, or rounded to zero */
       if (cols) cols[n] = column;
       if (vals) vals[n] = A->factor * v;
       n++;
@@ -183,9 +183,13 @@ PetscInt MACKODecodeRow_Host(const MACKOMatrix *A, PetscInt r, PetscInt cols[], 
     PetscCount k = A->start[r];
 
     for (PetscInt w = 0; w < MACKOWords(A); w++)
-      for (uint64_t word = A->bitmap[(size_t)r * MACKOWords(A) + w]; word; word &= word - 1, k++, n++) {
+      for (uint64_t word = A->bitmap[(size_t)r * MACKOWords(A) + w]; word; word &= word - 1) {
+        const PetscScalar v = MACKOValue(A, r, k++);
+
+        if (v == (PetscScalar)0.) continue; /* rounded to zero */
         if (cols) cols[n] = 64 * w + __builtin_ctzll(word);
-        if (vals) vals[n] = A->factor * MACKOValue(A, r, k);
+        if (vals) vals[n] = A->factor * v;
+        n++;
       }
   }
   return n;
