@@ -150,8 +150,8 @@ int main(int argc, char **argv)
       args: -empty_rank -reverse
     test:
       suffix: flat
-      nsize: 2
-      args: -lattice -n 1,1,6
+      nsize: {{2 3}}
+      args: -lattice -n {{1,1,6 2,3,1}}
     test:
       suffix: periodic
       nsize: {{1 3}}
@@ -165,6 +165,17 @@ int main(int argc, char **argv)
       requires: cuda
       nsize: {{1 2}}
       args: -vec_type cuda -lattice {{0 1}} -simplices {{0 0.3}}
+
+  testset:
+    args: -mat_view ::ascii_info
+    filter: grep -E "elements:|reference matrices" | cut -d";" -f1
+    test:
+      suffix: view_lattice
+      nsize: {{1 3}}
+      args: -lattice -call {{local blockedlocal stencil blockedstencil}} -order {{binary random}}
+    test:
+      suffix: view_mesh
+      args: -references 3 -simplices 0.5
 
   testset:
     output_file: output/shellfem_capture_patch.out

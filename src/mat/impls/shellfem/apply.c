@@ -5,10 +5,14 @@
 #include "shellfemimpl.h"
 #include <petscblaslapack.h>
 
+/* Where all elements refer to the first matrix the kernels need not read which one: a scan costs less than that */
 ElementMatrices ShellFEMGroupMatrices(ShellFEMGroup g)
 {
-  const ElementMatrices m = {g->ndof, g->nref, g->K, g->nel, g->ref, g->scale, g->full, g->fullindex};
+  ElementMatrices m = {g->ndof, g->nref, g->K, g->nel, g->ref, g->scale, g->full, g->fullindex};
+  PetscInt        e = 0;
 
+  while (e < g->nel && g->ref[e] == 0) e++;
+  if (e == g->nel) m.ref = NULL;
   return m;
 }
 
@@ -328,9 +332,9 @@ PetscErrorCode MatGetDiagonal_ShellFEM(Mat A, Vec d)
   for (PetscInt r = 0; r < A->rmap->n; r++) da[r] = blocks[(size_t)r * b + r % b];
   PetscCall(VecRestoreArrayWrite(d, &da));
   PetscCall(PetscFree(blocks));
-  if (a->L) PetscCall(VecPointwiseMult(d, d, a->L));
-  if (a->R) PetscCall(VecPointwiseMult(d, d, a->R));
-  if (a->D) PetscCall(VecAXPY(d, 1., a->D));
+  if (a->L) PetscCall(VecTimes_ShellFEM(d, a->L));
+  if (a->R) PetscCall(VecTimes_ShellFEM(d, a->R));
+  if (a->D) PetscCall(VecPlus_ShellFEM(d, 1., a->D));
   if (a->S) {
     Vec s;
 

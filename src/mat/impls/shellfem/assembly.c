@@ -161,6 +161,7 @@ PetscErrorCode MatAssemblyEnd_ShellFEM(Mat A, MatAssemblyType type)
     NONZERO,
     ELEMENTS,
     SIDE,
+    LATTICE,
     STRUCTURE,
     COUNT
   };
@@ -172,8 +173,14 @@ PetscErrorCode MatAssemblyEnd_ShellFEM(Mat A, MatAssemblyType type)
   for (PetscCount k = 0; k < a->npending && !mine[NONZERO]; k++) mine[NONZERO] = a->pendingvalue[k] != (PetscScalar)0. ? PETSC_TRUE : PETSC_FALSE;
   mine[ELEMENTS]  = GroupsHaveElements(a);
   mine[SIDE]      = a->S ? PETSC_TRUE : PETSC_FALSE;
+  mine[LATTICE]   = a->lattice ? PETSC_TRUE : PETSC_FALSE;
   mine[STRUCTURE] = a->structure;
   PetscCallMPI(MPIU_Allreduce(mine, any, COUNT, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  if (any[LATTICE]) { /* also where a process has given no element: ghost values are exchanged by all */
+    ShellFEMGroup lattice;
+
+    PetscCall(MatShellFEMGetLattice(A, &lattice));
+  }
   if (any[STRUCTURE] && any[INSERTS] && any[ELEMENTS]) PetscCall(MatShellFEMNumber(A)); /* demotion reads the numbering */
   if (any[PENDING] && !any[NONZERO] && !any[SIDE] && !(any[INSERTS] && any[ELEMENTS])) a->npending = 0; /* preallocation: zeros into nothing */
   else if (any[PENDING]) {
@@ -182,6 +189,7 @@ PetscErrorCode MatAssemblyEnd_ShellFEM(Mat A, MatAssemblyType type)
     if (any[INSERTS] && any[ELEMENTS]) any[STRUCTURE] = PETSC_TRUE;
   }
   if (type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatShellFEMTakeViewer(A));
   if (any[SIDE]) {
     Mat S;
 

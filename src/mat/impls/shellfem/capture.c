@@ -467,3 +467,17 @@ PetscErrorCode MatSetValuesLocal_ShellFEM(Mat A, PetscInt m, const PetscInt rows
   PetscCall(PetscFree2(r, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode MatSetValuesBlockedLocal_ShellFEM(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], const PetscScalar v[], InsertMode mode)
+{
+  const PetscInt rb = A->rmap->bs, cb = A->cmap->bs;
+  PetscInt      *r, *c;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(m * rb, &r, n * cb, &c));
+  PetscCall(MatShellFEMExpand(m, rows, rb, r));
+  PetscCall(MatShellFEMExpand(n, cols, cb, c));
+  PetscCall(MatSetValuesLocal_ShellFEM(A, m * rb, r, n * cb, c, v, mode));
+  PetscCall(PetscFree2(r, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -15,6 +15,39 @@ static PetscErrorCode MatShellFEMCreateVec(Mat A, PetscScalar value, Vec *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* w = w .* v and w += s v, whether either lies on the GPU or not */
+PetscErrorCode VecTimes_ShellFEM(Vec w, Vec v)
+{
+  const PetscScalar *va;
+  PetscScalar       *wa;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(w, &n));
+  PetscCall(VecGetArrayRead(v, &va));
+  PetscCall(VecGetArray(w, &wa));
+  for (PetscInt k = 0; k < n; k++) wa[k] *= va[k];
+  PetscCall(VecRestoreArray(w, &wa));
+  PetscCall(VecRestoreArrayRead(v, &va));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode VecPlus_ShellFEM(Vec w, PetscScalar s, Vec v)
+{
+  const PetscScalar *va;
+  PetscScalar       *wa;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(w, &n));
+  PetscCall(VecGetArrayRead(v, &va));
+  PetscCall(VecGetArray(w, &wa));
+  for (PetscInt k = 0; k < n; k++) wa[k] += s * va[k];
+  PetscCall(VecRestoreArray(w, &wa));
+  PetscCall(VecRestoreArrayRead(v, &va));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatShellFEMGetScalings(Mat A)
 {
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
@@ -194,10 +227,10 @@ PetscErrorCode MatDiagonalScale_ShellFEM(Mat A, Vec left, Vec right)
 
   PetscFunctionBegin;
   PetscCall(MatShellFEMGetScalings(A));
-  if (left) PetscCall(VecPointwiseMult(a->L, a->L, left));
-  if (right) PetscCall(VecPointwiseMult(a->R, a->R, right));
-  if (a->D && left) PetscCall(VecPointwiseMult(a->D, a->D, left));
-  if (a->D && right) PetscCall(VecPointwiseMult(a->D, a->D, right));
+  if (left) PetscCall(VecTimes_ShellFEM(a->L, left));
+  if (right) PetscCall(VecTimes_ShellFEM(a->R, right));
+  if (a->D && left) PetscCall(VecTimes_ShellFEM(a->D, left));
+  if (a->D && right) PetscCall(VecTimes_ShellFEM(a->D, right));
   if (a->S) PetscCall(MatDiagonalScale(a->S, left, right));
   PetscCall(MatShellFEMUpdateMask(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -214,10 +247,10 @@ PetscErrorCode MatDiagonalSet_ShellFEM(Mat A, Vec d, InsertMode mode)
 
     PetscCall(VecDuplicate(a->D, &now));
     PetscCall(MatGetDiagonal_ShellFEM(A, now));
-    PetscCall(VecAXPY(a->D, -1., now));
+    PetscCall(VecPlus_ShellFEM(a->D, -1., now));
     PetscCall(VecDestroy(&now));
   }
-  PetscCall(VecAXPY(a->D, 1., d));
+  PetscCall(VecPlus_ShellFEM(a->D, 1., d));
   a->state++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -205,6 +205,7 @@ static PetscErrorCode MatDuplicate_ShellFEM(Mat A, MatDuplicateOption op, Mat *B
 static PetscErrorCode MatCopy_ShellFEM(Mat A, Mat B, MatStructure str)
 {
   PetscBool same;
+  PetscErrorCode (*viewdm)(Mat, PetscViewer);
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSHELLFEM, &same));
@@ -216,7 +217,9 @@ static PetscErrorCode MatCopy_ShellFEM(Mat A, Mat B, MatStructure str)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatReset_ShellFEM(B));
+  viewdm = ((Mat_ShellFEM *)B->data)->viewdm;
   PetscCall(PetscMemzero(B->data, sizeof(Mat_ShellFEM)));
+  ((Mat_ShellFEM *)B->data)->viewdm = viewdm;
   PetscCall(MatShellFEMCopyInto(A, PETSC_TRUE, B));
   PetscCall(MatShellFEMUpdateMask(B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -409,16 +412,30 @@ static PetscErrorCode MatView_ShellFEM(Mat A, PetscViewer viewer)
 {
   PetscBool         isascii;
   PetscViewerFormat format;
+  Mat_ShellFEM     *a = (Mat_ShellFEM *)A->data;
   Mat               B;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (isascii && (format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_INFO_DETAIL)) PetscCall(MatShellFEMViewInfo(A, viewer));
+  else if (a->viewdm) PetscCall((*a->viewdm)(A, viewer));
   else {
     PetscCall(MatShellFEMGetAssembled(A, &B));
     PetscCall(MatView(B, viewer));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A parallel DMDA puts a viewer of its own in front, in natural order, which says nothing of the elements */
+PetscErrorCode MatShellFEMTakeViewer(Mat A)
+{
+  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+
+  PetscFunctionBegin;
+  if (A->ops->view == MatView_ShellFEM) PetscFunctionReturn(PETSC_SUCCESS);
+  a->viewdm    = A->ops->view;
+  A->ops->view = MatView_ShellFEM;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -439,6 +456,7 @@ static PetscErrorCode MatCreate_ShellFEM(Mat A)
   A->ops->setvalues            = MatSetValues_ShellFEM;
   A->ops->setvaluesblocked     = MatSetValuesBlocked_ShellFEM;
   A->ops->setvalueslocal       = MatSetValuesLocal_ShellFEM;
+  A->ops->setvaluesblockedlocal = MatSetValuesBlockedLocal_ShellFEM;
   A->ops->assemblybegin        = MatAssemblyBegin_ShellFEM;
   A->ops->assemblyend          = MatAssemblyEnd_ShellFEM;
   A->ops->setup                = MatSetUp_ShellFEM;

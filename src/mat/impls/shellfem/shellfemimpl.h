@@ -76,6 +76,7 @@ typedef struct {
   Mat              assembled; /* AIJ, on demand */
   PetscObjectState assembledstate;
   PetscScalar     *blockinverse;
+  PetscErrorCode (*viewdm)(Mat, PetscViewer); /* what a DM has put in the place of our viewer, or NULL */
   PetscCount       fallback;  /* entries of S that elements would have been */
 
   ShellFEMDevice   device;
@@ -88,6 +89,7 @@ PETSC_INTERN PetscLogEvent MAT_ShellFEMAssemble;
 PETSC_INTERN PetscErrorCode MatSetValues_ShellFEM(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatSetValuesBlocked_ShellFEM(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatSetValuesLocal_ShellFEM(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], InsertMode);
+PETSC_INTERN PetscErrorCode MatSetValuesBlockedLocal_ShellFEM(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatShellFEMGetGroup(Mat, PetscInt nen, PetscInt bs, ShellFEMGroup *);
 PETSC_INTERN PetscErrorCode MatShellFEMGetLattice(Mat, ShellFEMGroup *);
 PETSC_INTERN PetscErrorCode ShellFEMGroupReserve(ShellFEMGroup, PetscInt nel);
@@ -104,6 +106,9 @@ static inline PetscInt      ShellFEMGroupGlobalNode(Mat A, PetscInt local)
   return local < n ? A->rmap->rstart / b + local : a->ghosts[local - n];
 }
 
+/* shellfem.c */
+PETSC_INTERN PetscErrorCode MatShellFEMTakeViewer(Mat);
+
 /* assembly.c */
 PETSC_INTERN PetscErrorCode MatAssemblyBegin_ShellFEM(Mat, MatAssemblyType);
 PETSC_INTERN PetscErrorCode MatAssemblyEnd_ShellFEM(Mat, MatAssemblyType);
@@ -119,6 +124,8 @@ PETSC_INTERN PetscErrorCode MatDiagonalScale_ShellFEM(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatDiagonalSet_ShellFEM(Mat, Vec, InsertMode);
 PETSC_INTERN PetscErrorCode MatShift_ShellFEM(Mat, PetscScalar);
 PETSC_INTERN PetscErrorCode MatShellFEMUpdateMask(Mat);
+PETSC_INTERN PetscErrorCode VecTimes_ShellFEM(Vec, Vec);
+PETSC_INTERN PetscErrorCode VecPlus_ShellFEM(Vec, PetscScalar, Vec);
 
 /* apply.c: y += op(A) x and the rest that runs kernels */
 PETSC_INTERN PetscErrorCode MatMult_ShellFEM(Mat, Vec, Vec);
