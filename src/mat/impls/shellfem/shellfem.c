@@ -185,6 +185,7 @@ static PetscErrorCode MatShellFEMCopyInto(Mat A, PetscBool values, Mat B)
 static PetscErrorCode MatDuplicate_ShellFEM(Mat A, MatDuplicateOption op, Mat *B)
 {
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+  PetscBool     bound;
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
@@ -195,7 +196,8 @@ static PetscErrorCode MatDuplicate_ShellFEM(Mat A, MatDuplicateOption op, Mat *B
   if (a->dm) PetscCall(MatSetDM(*B, a->dm));
   (*B)->stencil = A->stencil;
   PetscCall(MatShellFEMCopyInto(A, op == MAT_COPY_VALUES ? PETSC_TRUE : PETSC_FALSE, *B));
-  PetscCall(MatBindToCPU(*B, A->boundtocpu));
+  PetscCall(MatBoundToCPU(A, &bound));
+  PetscCall(MatBindToCPU(*B, bound));
   PetscCall(MatSetVecType(*B, A->defaultvectype));
   (*B)->assembled = A->assembled;
   PetscCall(MatShellFEMUpdateMask(*B));
@@ -238,7 +240,9 @@ static PetscErrorCode MatBindToCPU_ShellFEM(Mat A, PetscBool flg)
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
 
   PetscFunctionBegin;
+#if PetscDefined(HAVE_DEVICE)
   A->boundtocpu = flg;
+#endif
   if (a->S) PetscCall(MatBindToCPU(a->S, flg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -144,5 +144,9 @@ PETSC_INTERN PetscErrorCode MatShellFEMApplyElements_CUDA(Mat, ShellFEMGroup, Pe
 
 static inline PetscBool MatUsesDevice_ShellFEM(Mat A, Vec x)
 {
-  return PetscDefined(HAVE_CUDA) && !PetscDefined(USE_COMPLEX) && !A->boundtocpu && x->ops->bindtocpu && !x->boundtocpu ? PETSC_TRUE : PETSC_FALSE;
+#if PetscDefined(HAVE_CUDA) && !PetscDefined(USE_COMPLEX)
+  return !A->boundtocpu && x->ops->bindtocpu && !x->boundtocpu ? PETSC_TRUE : PETSC_FALSE;
+#else
+  return PETSC_FALSE;
+#endif
 }
