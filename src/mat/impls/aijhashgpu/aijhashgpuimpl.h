@@ -11,7 +11,6 @@
 
 /* A->spptr of both types; the blocks of a MATMPIAIJHASHGPU are MATSEQAIJHASHGPU and hold the copies on the GPU */
 typedef struct {
-  MatAIJHashGPUBackend    backend;
   MatAIJHashGPUStatistics statistics; /* of the product that made this matrix; products == -1: none did */
   SpMVDevice             *device;     /* copy of a sequential matrix on the GPU, NULL until used there */
   PetscObjectState        state, nonzerostate; /* of the copy */
@@ -24,7 +23,6 @@ PETSC_INTERN PetscErrorCode MatSeqAIJHashGPUGetBaseOps(const struct _MatOps **);
 PETSC_INTERN PetscErrorCode MatMPIAIJHashGPUGetBaseOps(const struct _MatOps **);
 /* Composes (or with add PETSC_FALSE removes) under this type's name what the base type composed under its own */
 PETSC_INTERN PetscErrorCode MatAIJHashGPUComposeAliases(Mat, const char base[], const char derived[], PetscBool add);
-PETSC_INTERN PetscErrorCode MatAIJHashGPUSetFromOptions(Mat, PetscOptionItems);
 PETSC_INTERN PetscErrorCode MatAIJHashGPUViewInfo(Mat, PetscViewer);
 /* PETSC_TRUE where a GPU is present; touches no device */
 PETSC_INTERN PetscErrorCode MatAIJHashGPUHasDevice(PetscBool *);

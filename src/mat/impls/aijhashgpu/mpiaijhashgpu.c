@@ -138,19 +138,7 @@ static PetscErrorCode MatDuplicate_MPIAIJHashGPU(Mat A, MatDuplicateOption op, M
   PetscFunctionBegin;
   PetscCall(MatMPIAIJHashGPUGetBaseOps(&base));
   PetscCall(base->duplicate(A, op, B));
-  ((Mat_AIJHashGPU *)(*B)->spptr)->backend = ((Mat_AIJHashGPU *)A->spptr)->backend;
   if (A->boundtocpu) PetscCall(MatBindToCPU(*B, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatSetFromOptions_MPIAIJHashGPU(Mat A, PetscOptionItems PetscOptionsObject)
-{
-  const struct _MatOps *base;
-
-  PetscFunctionBegin;
-  PetscCall(MatMPIAIJHashGPUGetBaseOps(&base));
-  if (base->setfromoptions) PetscCall(base->setfromoptions(A, PetscOptionsObject));
-  PetscCall(MatAIJHashGPUSetFromOptions(A, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -174,7 +162,6 @@ static PetscErrorCode MatMPIAIJHashGPUSetOps(Mat A, PetscBool replace)
   PetscCall(MatMPIAIJHashGPUGetBaseOps(&base));
   A->ops->destroy               = replace ? MatDestroy_MPIAIJHashGPU : base->destroy;
   A->ops->duplicate             = replace ? MatDuplicate_MPIAIJHashGPU : base->duplicate;
-  A->ops->setfromoptions        = replace ? MatSetFromOptions_MPIAIJHashGPU : base->setfromoptions;
   A->ops->view                  = replace ? MatView_MPIAIJHashGPU : base->view;
   A->ops->assemblyend           = replace ? MatAssemblyEnd_MPIAIJHashGPU : base->assemblyend;
   A->ops->productsetfromoptions = replace ? MatProductSetFromOptions_MPIAIJHashGPU : base->productsetfromoptions;

@@ -16,16 +16,25 @@ ElementMatrices ShellFEMGroupMatrices(ShellFEMGroup g)
   return m;
 }
 
-/* A work vector lies where x lies */
-static PetscErrorCode VecFollow(Vec w, Vec x)
+/* Moves w, with its values, to where x lies */
+static PetscErrorCode VecFollow(Vec *w, Vec x)
 {
   PetscFunctionBegin;
 #if PetscDefined(HAVE_CUDA)
-  if (x->ops->bindtocpu && !x->boundtocpu && !w->ops->bindtocpu) {
+  if (x->ops->bindtocpu && !x->boundtocpu && !(*w)->ops->bindtocpu) {
     PetscMPIInt size;
+    Vec         moved;
+    DM          dm;
 
-    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)w), &size));
-    PetscCall(VecSetType(w, size == 1 ? VECSEQCUDA : VECMPICUDA));
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)*w), &size));
+    PetscCall(VecCreate(PetscObjectComm((PetscObject)*w), &moved));
+    PetscCall(VecSetLayout(moved, (*w)->map));
+    PetscCall(VecSetType(moved, size == 1 ? VECSEQCUDA : VECMPICUDA));
+    PetscCall(VecGetDM(*w, &dm));
+    if (dm) PetscCall(VecSetDM(moved, dm));
+    PetscCall(VecCopy(*w, moved));
+    PetscCall(VecDestroy(w));
+    *w = moved;
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -43,7 +52,7 @@ static PetscErrorCode MatShellFEMGetLocal(Mat A, PetscBool box, Vec *stored, Vec
       PetscCall(VecSetBlockSize(*stored, A->rmap->bs));
     }
   }
-  PetscCall(VecFollow(*stored, x));
+  PetscCall(VecFollow(stored, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,20 +180,20 @@ static PetscErrorCode MatShellFEMGetWork(Mat A, Vec x, Vec *work)
 
   PetscFunctionBegin;
   if (!a->work) PetscCall(VecDuplicate(x, &a->work));
-  PetscCall(VecFollow(a->work, x));
+  PetscCall(VecFollow(&a->work, x));
   *work = a->work;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* y += d .* x */
-static PetscErrorCode MatShellFEMAddDiagonal(Mat A, Vec d, Vec x, Vec y)
+static PetscErrorCode MatShellFEMAddDiagonal(Mat A, Vec *d, Vec x, Vec y)
 {
   Vec w;
 
   PetscFunctionBegin;
   PetscCall(VecFollow(d, x));
   PetscCall(MatShellFEMGetWork(A, x, &w));
-  PetscCall(VecPointwiseMult(w, d, x));
+  PetscCall(VecPointwiseMult(w, *d, x));
   PetscCall(VecAXPY(y, 1., w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,21 +202,21 @@ static PetscErrorCode MatShellFEMAddDiagonal(Mat A, Vec d, Vec x, Vec y)
 static PetscErrorCode MatShellFEMApply(Mat A, PetscBool transpose, Vec x, Vec y)
 {
   Mat_ShellFEM *a    = (Mat_ShellFEM *)A->data;
-  Vec           left = transpose ? a->R : a->L, right = transpose ? a->L : a->R, xs = x;
+  Vec          *left = transpose ? &a->R : &a->L, *right = transpose ? &a->L : &a->R, xs = x;
 
   PetscFunctionBegin;
   PetscCall(VecSet(y, 0.));
-  if (right && !a->masked) {
+  if (*right && !a->masked) {
     PetscCall(VecFollow(right, x));
     PetscCall(MatShellFEMGetWork(A, x, &xs));
-    PetscCall(VecPointwiseMult(xs, right, x));
+    PetscCall(VecPointwiseMult(xs, *right, x));
   }
   PetscCall(MatShellFEMApplyElements(A, transpose, a->masked, xs, y));
-  if (left && !a->masked) {
+  if (*left && !a->masked) {
     PetscCall(VecFollow(left, x));
-    PetscCall(VecPointwiseMult(y, left, y));
+    PetscCall(VecPointwiseMult(y, *left, y));
   }
-  if (a->D) PetscCall(MatShellFEMAddDiagonal(A, a->D, x, y));
+  if (a->D) PetscCall(MatShellFEMAddDiagonal(A, &a->D, x, y));
   if (a->S && transpose) PetscCall(MatMultTransposeAdd(a->S, x, y, y));
   else if (a->S) PetscCall(MatMultAdd(a->S, x, y, y));
   PetscFunctionReturn(PETSC_SUCCESS);
