@@ -102,6 +102,7 @@ static PetscErrorCode OptionsSet(Options *o, const Problem *p, FEM *fem)
   PetscCall(PetscOptionsReal("-change_tol", "Stop in the last stage when no element changes by more", NULL, o->changetol, &o->changetol, NULL));
   PetscCall(PetscOptionsReal("-true_residual_factor", "Stop with an error if the true residual exceeds the tolerance this many times", NULL, fem->factor, &fem->factor, NULL));
   PetscCall(PetscOptionsBool("-continue_on_failure", "Go on after a solve that did not converge", NULL, fem->keep_on, &fem->keep_on, NULL));
+  PetscCall(PetscOptionsBool("-capture", "SHELLFEM: give it element matrices by MatSetValuesBlockedLocal() as any type, instead of moduli", NULL, fem->capture, &fem->capture, NULL));
   PetscCall(PetscOptionsBool("-topopt_monitor", "A line every iteration", NULL, o->monitor, &o->monitor, NULL));
   PetscCall(PetscOptionsString("-table", "Table (CSV) of the iterations", NULL, o->history, o->history, sizeof(o->history), NULL));
   PetscCall(PetscOptionsString("-vti", "Densities and displacements of the block, for ParaView", NULL, o->vti, o->vti, sizeof(o->vti), NULL));
@@ -117,7 +118,7 @@ static PetscErrorCode OptionsSet(Options *o, const Problem *p, FEM *fem)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Elements and nodes with the same owners: the first process in a direction has one layer of nodes more than of elements */
+/* An element and its lowest node have the same owner: the last process in a direction has one layer of nodes more than of elements */
 static PetscErrorCode CreateGrids(const Problem *p, PetscInt width, DM *cells, DM *nodes)
 {
   PetscInt        m, n, q;
@@ -139,7 +140,7 @@ static PetscErrorCode CreateGrids(const Problem *p, PetscInt width, DM *cells, D
   for (int d = 0; d < 3; d++) {
     PetscCall(PetscMalloc1(nproc[d], &lnode[d]));
     PetscCall(PetscArraycpy(lnode[d], l[d], nproc[d]));
-    lnode[d][0]++;
+    lnode[d][nproc[d] - 1]++;
   }
   PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, p->n[0] + 1, p->n[1] + 1, p->n[2] + 1, m, n, q, 3, 1, lnode[0], lnode[1], lnode[2], nodes));
   PetscCall(DMSetFromOptions(*nodes));
@@ -330,7 +331,7 @@ int main(int argc, char **argv)
     test:
       suffix: cantilever
       nsize: {{1 2 3}}
-      args: -nx 12 -ny 6 -nz 4 -dm_mat_type {{aij aijhashgpu}}
+      args: -nx 12 -ny 6 -nz 4 -dm_mat_type {{aij aijhashgpu shellfem}}
       args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
     test:
       suffix: direct
@@ -339,54 +340,59 @@ int main(int argc, char **argv)
     test:
       suffix: multigrid
       nsize: {{1 3}}
-      args: -nx 12 -ny 6 -nz 4 -pc_type mg -pc_mg_levels 2 -dm_mat_type {{aij aijhashgpu}}
+      args: -nx 12 -ny 6 -nz 4 -pc_type mg -pc_mg_levels 2 -dm_mat_type {{aij aijhashgpu shellfem}}
       args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
     test:
       suffix: galerkin
       nsize: {{1 3}}
-      args: -nx 12 -ny 6 -nz 4 -pc_type mg -pc_mg_levels 2 -dm_mat_type aij -pc_mg_galerkin both
+      args: -nx 12 -ny 6 -nz 4 -pc_type mg -pc_mg_levels 2 -dm_mat_type {{aij shellfem}} -pc_mg_galerkin both
+      args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
+    test:
+      suffix: capture
+      nsize: {{1 2 3}}
+      args: -nx 12 -ny 6 -nz 4 -dm_mat_type shellfem -capture -pc_type {{jacobi pbjacobi mg}} -pc_mg_levels 2 -options_left no
       args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
     test:
       suffix: cuda
       requires: cuda
       nsize: {{1 2}}
-      args: -nx 12 -ny 6 -nz 4 -dm_vec_type cuda -dm_mat_type {{aijcusparse aijhashgpu}} -pc_type {{jacobi mg}} -pc_mg_levels 2 -options_left no
+      args: -nx 12 -ny 6 -nz 4 -dm_vec_type cuda -dm_mat_type {{aijcusparse aijhashgpu shellfem}} -pc_type {{jacobi mg}} -pc_mg_levels 2 -options_left no
       args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
     test:
       suffix: gamg
       nsize: {{1 3}}
-      args: -nx 12 -ny 6 -nz 4 -pc_type gamg -dm_mat_type {{aij aijhashgpu}}
+      args: -nx 12 -ny 6 -nz 4 -pc_type gamg -dm_mat_type {{aij aijhashgpu shellfem}}
       args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
     test:
       suffix: projection
       nsize: {{1 3}}
-      args: -problem torsion -nx 12 -ny 4 -nz 4 -beta 1 -rmin 1.8 -dm_mat_type aij
+      args: -problem torsion -nx 12 -ny 4 -nz 4 -beta 1 -rmin 1.8 -dm_mat_type {{aij shellfem}}
       args: -expect_compliance 467.402797838,294.480506943,264.817925867,251.184908228,240.45353898
     test:
       suffix: bridge
       nsize: {{1 3}}
-      args: -problem bridge -nx 12 -ny 6 -nz 4 -dm_mat_type aij
+      args: -problem bridge -nx 12 -ny 6 -nz 4 -dm_mat_type {{aij shellfem}}
       args: -expect_compliance 253.54232552,59.0422965293,35.1387409465,28.0028378085,25.3611301831
     test:
       suffix: load_cases
       nsize: {{1 3}}
-      args: -nx 8 -ny 4 -nz 4 -load_cases 3 -rmin 1.2 -move 0.1 -dm_mat_type aij
+      args: -nx 8 -ny 4 -nz 4 -load_cases 3 -rmin 1.2 -move 0.1 -dm_mat_type {{aij shellfem}}
       args: -expect_compliance 269.007917736,203.057208506,163.015760982,136.342810036,115.74196539
     test:
       suffix: passive
       nsize: {{1 3}}
-      args: -nx 12 -ny 8 -nz 4 -volfrac 0.4 -deck 1 -passive_void 0.25,0.75,0.25,0.75,0,1 -dm_mat_type aij
+      args: -nx 12 -ny 8 -nz 4 -volfrac 0.4 -deck 1 -passive_void 0.25,0.75,0.25,0.75,0,1 -dm_mat_type {{aij shellfem}}
       args: -expect_compliance 95.0298103506,65.4562085892,54.0305351664,47.8638184707,44.6517541836
     test:
       suffix: wide_filter
       nsize: {{1 2}}
-      args: -nx 16 -ny 8 -nz 4 -rmin 2.5 -dm_mat_type aij
+      args: -nx 16 -ny 8 -nz 4 -rmin 2.5 -dm_mat_type {{aij shellfem}}
       args: -expect_compliance 387.37588054,257.758974219,208.487751074,190.247090949,177.238948394
 
   test:
     suffix: mbb
     nsize: {{1 3}}
-    args: -problem mbb -nx 12 -ny 6 -nz 4 -penal 2 -topopt_monitor 0 -max_it 5 -ksp_rtol 1e-9 -dm_mat_type aij
+    args: -problem mbb -nx 12 -ny 6 -nz 4 -penal 2 -topopt_monitor 0 -max_it 5 -ksp_rtol 1e-9 -dm_mat_type {{aij shellfem}}
     args: -expect_compliance 60.2152528429,40.4951301729,32.9851134673,30.2441200302,29.6047911475
 
   # a monitor line, without what rounding and the clock change
@@ -399,7 +405,7 @@ int main(int argc, char **argv)
   test:
     suffix: contrast
     nsize: 2
-    args: -problem {{torsion bridge}} -nx 24 -ny 8 -nz 8 -preset paper -max_it 45 -change_tol 0 -pc_type mg -pc_mg_levels {{2 3}} -ksp_rtol 1e-5 -ksp_max_it 150
+    args: -problem {{torsion bridge}} -nx 24 -ny 8 -nz 8 -preset paper -max_it 45 -change_tol 0 -dm_mat_type shellfem -pc_type mg -pc_mg_levels {{2 3}} -ksp_rtol 1e-5 -ksp_max_it 150
     filter: tail -n 1 | sed -e "s|compliance [^ ]*|compliance|"
 
   # converged before the last iteration

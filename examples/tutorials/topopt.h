@@ -68,6 +68,7 @@ typedef struct {
   Coarse         coarse;  /* moduli of coarse grids */
   PetscReal      factor;  /* true residuals above factor*rtol are an error */
   PetscBool      keep_on; /* continue after a failed solve */
+  PetscBool      capture; /* SHELLFEM: by element matrices, as any other type */
 } FEM;
 
 typedef struct {

@@ -1,9 +1,10 @@
 /*
   Linear elasticity on unit cubes. The operator is assembled by element matrices, whatever its type: AIJ sums them,
-  SHELLFEM keeps them. On coarse grids (PCMG without Galerkin products) an element takes the mean modulus of the elements
+  SHELLFEM recognizes them. As SHELLFEM needs only K0 and the moduli, it gets these directly, which is faster. On coarse grids (PCMG without Galerkin products) an element takes the mean modulus of the elements
   of the fine grid within it, and its matrix is K0 times its width.
 */
 #include "topopt.h"
+#include <matshellfem.h>
 #include <petscblaslapack.h>
 
 /* Moduli of one coarse grid */
@@ -44,12 +45,15 @@ static void ElementMatrix(PetscScalar K[24 * 24])
   }
 }
 
-/* The elements of this process, as DMDAGetElements() has them: first element, elements in each direction */
+/* The elements whose lowest node this process owns: first element, elements in each direction */
 static PetscErrorCode GetElements(DM nodes, PetscInt s[3], PetscInt m[3])
 {
+  PetscInt n[3];
+
   PetscFunctionBeginUser;
-  PetscCall(DMDAGetElementsCorners(nodes, &s[0], &s[1], &s[2]));
-  PetscCall(DMDAGetElementsSizes(nodes, &m[0], &m[1], &m[2]));
+  PetscCall(DMDAGetInfo(nodes, NULL, &n[0], &n[1], &n[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMDAGetCorners(nodes, &s[0], &s[1], &s[2], &m[0], &m[1], &m[2]));
+  for (int d = 0; d < 3; d++) m[d] = PetscMin(s[d] + m[d], n[d] - 1) - s[d];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -69,15 +73,65 @@ static PetscErrorCode GetGhostBox(DM nodes, const PetscInt s[3], PetscInt offset
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* K = sum_e E_e width P_e^T K0 P_e, rows and columns of held displacements replaced by those of width times the identity */
+static PetscErrorCode IsNative(const FEM *fem, Mat K, PetscBool *native)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscObjectTypeCompare((PetscObject)K, MATSHELLFEM, native));
+  if (fem->capture) *native = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows and columns of held displacements are replaced by those of width times the identity */
+static PetscErrorCode Hold(const FEM *fem, DM nodes, PetscInt width, Mat K)
+{
+  IS fixed;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatAssemblyBegin(K, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(K, MAT_FINAL_ASSEMBLY));
+  PetscCall(ProblemGetFixed(fem->problem, nodes, width, &fixed));
+  PetscCall(MatZeroRowsColumnsIS(K, fixed, width, NULL, NULL));
+  PetscCall(ISDestroy(&fixed));
+  PetscCall(MatSetOption(K, MAT_SPD, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Scales of the one reference matrix of SHELLFEM; what is held stays so */
+static PetscErrorCode AssembleNative(const FEM *fem, DM nodes, PetscInt width, PetscInt n, const PetscScalar E[], Mat K)
+{
+  PetscScalar *scale;
+  PetscInt     count;
+  PetscBool    assembled;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatAssembled(K, &assembled));
+  if (!assembled) {
+    PetscCall(MatShellFEMSetReferenceMatrices(K, 1, fem->K0));
+    PetscCall(Hold(fem, nodes, width, K));
+  }
+  PetscCall(MatShellFEMGetElementCount(K, &count));
+  PetscCheck(count == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "SHELLFEM has %" PetscInt_FMT " elements here, the grid %" PetscInt_FMT, count, n);
+  PetscCall(PetscMalloc1(n, &scale));
+  for (PetscInt e = 0; e < n; e++) scale[e] = width * E[e];
+  PetscCall(MatShellFEMSetElementScales(K, scale));
+  PetscCall(PetscFree(scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* K = sum_e E_e width P_e^T K0 P_e with held displacements */
 static PetscErrorCode Assemble(const FEM *fem, DM nodes, PetscInt width, const PetscScalar E[], Mat K)
 {
   PetscInt    s[3], m[3], offset[3], gm[3], node[8];
   PetscScalar Ke[24 * 24];
-  IS          fixed;
+  PetscBool   native;
 
   PetscFunctionBeginUser;
   PetscCall(GetElements(nodes, s, m));
+  PetscCall(IsNative(fem, K, &native));
+  if (native) {
+    PetscCall(AssembleNative(fem, nodes, width, m[0] * m[1] * m[2], E, K));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(GetGhostBox(nodes, s, offset, gm));
   PetscCall(MatZeroEntries(K));
   for (PetscInt k = 0, e = 0; k < m[2]; k++) {
@@ -89,12 +143,7 @@ static PetscErrorCode Assemble(const FEM *fem, DM nodes, PetscInt width, const P
       }
     }
   }
-  PetscCall(MatAssemblyBegin(K, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(K, MAT_FINAL_ASSEMBLY));
-  PetscCall(ProblemGetFixed(fem->problem, nodes, width, &fixed));
-  PetscCall(MatZeroRowsColumnsIS(K, fixed, width, NULL, NULL));
-  PetscCall(ISDestroy(&fixed));
-  PetscCall(MatSetOption(K, MAT_SPD, PETSC_TRUE));
+  PetscCall(Hold(fem, nodes, width, K));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -226,6 +275,28 @@ static PetscErrorCode SetNearNullSpace(DM nodes, Mat K)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  DMCoarsenHook: coarse grids with few nodes have AIJ matrices. The coarsest is factored, which SHELLFEM is not made for,
+  and assembling a small one costs nothing.
+*/
+static PetscErrorCode CoarsenHook(DM fine, DM coarse, void *ctx)
+{
+  PetscInt  n[3];
+  VecType   vectype;
+  MatType   mattype;
+  PetscBool shellfem, cuda;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMDAGetInfo(coarse, NULL, &n[0], &n[1], &n[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMGetMatType(coarse, &mattype));
+  PetscCall(DMGetVecType(coarse, &vectype));
+  PetscCall(PetscStrcmp(mattype, MATSHELLFEM, &shellfem));
+  PetscCall(PetscStrendswith(vectype, VECCUDA, &cuda));
+  if (shellfem && (PetscCount)n[0] * n[1] * n[2] <= 4000) PetscCall(DMSetMatType(coarse, cuda ? MATAIJCUSPARSE : MATAIJ));
+  PetscCall(DMCoarsenHookAdd(coarse, CoarsenHook, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode FEMCreate(FEM *fem, const Problem *problem, DM nodes, DM cells)
 {
   PC pc;
@@ -256,6 +327,7 @@ PetscErrorCode FEMCreate(FEM *fem, const Problem *problem, DM nodes, DM cells)
   PetscCall(ISDestroy(&fixed));
 
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &fem->ksp));
+  PetscCall(DMCoarsenHookAdd(nodes, CoarsenHook, NULL, NULL));
   PetscCall(KSPSetDM(fem->ksp, nodes)); /* for the hierarchy of PCMG */
 #if PETSC_VERSION_LT(3, 25, 0)
   PetscCall(KSPSetDMActive(fem->ksp, PETSC_FALSE));
@@ -361,8 +433,8 @@ PetscErrorCode FEMSolve(FEM *fem, Vec rho, PetscReal penal, PetscReal compliance
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* energy_e += weight u_e^T K0 u_e */
-static PetscErrorCode AddEnergy(FEM *fem, Vec u, PetscReal weight, PetscScalar energy[])
+/* energy_e = u_e^T K0 u_e */
+static PetscErrorCode ElementEnergy(FEM *fem, Vec u, PetscScalar energy[])
 {
   PetscInt           s[3], m[3], offset[3], gm[3], node[8];
   Vec                local;
@@ -377,17 +449,17 @@ static PetscErrorCode AddEnergy(FEM *fem, Vec u, PetscReal weight, PetscScalar e
   for (PetscInt k = 0, e = 0; k < m[2]; k++) {
     for (PetscInt j = 0; j < m[1]; j++) {
       for (PetscInt i = 0; i < m[0]; i++, e++) {
-        PetscScalar ue[24], sum = 0;
+        PetscScalar ue[24];
 
         ElementNodes(offset, gm, i, j, k, node);
         for (int a = 0; a < 24; a++) ue[a] = v[3 * node[a / 3] + a % 3];
+        energy[e] = 0;
         for (int a = 0; a < 24; a++) {
           PetscScalar row = 0;
 
           for (int b = 0; b < 24; b++) row += fem->K0[24 * a + b] * ue[b];
-          sum += ue[a] * row;
+          energy[e] += ue[a] * row;
         }
-        energy[e] += weight * sum;
       }
     }
   }
@@ -400,14 +472,22 @@ static PetscErrorCode AddEnergy(FEM *fem, Vec u, PetscReal weight, PetscScalar e
 PetscErrorCode FEMSensitivity(FEM *fem, Vec rho, PetscReal penal, Vec dc)
 {
   const PetscScalar *d;
-  PetscScalar       *c;
+  PetscScalar       *c, *energy;
   PetscInt           n;
+  PetscBool          native;
 
   PetscFunctionBeginUser;
+  PetscCall(IsNative(fem, fem->K, &native));
   PetscCall(VecSet(dc, 0));
   PetscCall(VecGetLocalSize(rho, &n));
+  PetscCall(PetscMalloc1(n, &energy));
   PetscCall(VecGetArray(dc, &c));
-  for (PetscInt l = 0; l < fem->problem->ncase; l++) PetscCall(AddEnergy(fem, fem->u[l], fem->problem->weight[l], c));
+  for (PetscInt l = 0; l < fem->problem->ncase; l++) {
+    if (native) PetscCall(MatShellFEMGetElementEnergy(fem->K, fem->u[l], fem->u[l], energy));
+    else PetscCall(ElementEnergy(fem, fem->u[l], energy));
+    for (PetscInt e = 0; e < n; e++) c[e] += fem->problem->weight[l] * energy[e];
+  }
+  PetscCall(PetscFree(energy));
   PetscCall(VecGetArrayRead(rho, &d));
   for (PetscInt e = 0; e < n; e++) c[e] *= -penal * PetscPowReal(d[e], penal - 1) * (fem->E0 - fem->Emin);
   PetscCall(VecRestoreArrayRead(rho, &d));
