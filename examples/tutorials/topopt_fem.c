@@ -121,7 +121,7 @@ static PetscErrorCode AssembleNative(const FEM *fem, DM nodes, PetscInt width, P
 /* K = sum_e E_e width P_e^T K0 P_e with held displacements */
 static PetscErrorCode Assemble(const FEM *fem, DM nodes, PetscInt width, const PetscScalar E[], Mat K)
 {
-  PetscInt    s[3], m[3], offset[3], gm[3], node[8];
+  PetscInt    s[3], m[3], offset[3] = {0, 0, 0}, gm[3], node[8];
   PetscScalar Ke[24 * 24];
   PetscBool   native;
 
@@ -436,7 +436,7 @@ PetscErrorCode FEMSolve(FEM *fem, Vec rho, PetscReal penal, PetscReal compliance
 /* energy_e = u_e^T K0 u_e */
 static PetscErrorCode ElementEnergy(FEM *fem, Vec u, PetscScalar energy[])
 {
-  PetscInt           s[3], m[3], offset[3], gm[3], node[8];
+  PetscInt           s[3], m[3], offset[3] = {0, 0, 0}, gm[3], node[8];
   Vec                local;
   const PetscScalar *v;
 
