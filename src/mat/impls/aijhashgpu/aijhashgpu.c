@@ -3,7 +3,6 @@
 */
 #include "aijhashgpuimpl.h"
 
-
 PetscLogEvent MAT_HashGPU_Analysis, MAT_HashGPU_Symbolic, MAT_HashGPU_Numeric, MAT_HashGPU_Gather, MAT_HashGPU_Upload;
 
 PetscErrorCode MatSeqAIJHashGPUGetBaseOps(const struct _MatOps **base)
@@ -225,8 +224,8 @@ PetscErrorCode MatAIJHashGPUViewInfo(Mat A, PetscViewer viewer)
   if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
   if (s.products < 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &s, sizeof(s) / sizeof(PetscInt64), MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  product by hash: intermediate products %" PetscInt64_FMT ", nonzeros %" PetscInt64_FMT ", compression ratio %.2f\n", s.products, s.nonzeros, s.nonzeros ? (double)s.products / (double)s.nonzeros : 1.));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  rows by intermediate products: 0-31 %" PetscInt64_FMT ", 32-511 %" PetscInt64_FMT ", 512-8191 %" PetscInt64_FMT ", >= 8192 %" PetscInt64_FMT "\n", s.rows[0], s.rows[1], s.rows[2], s.rows[3]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "product by hash: intermediate products %" PetscInt64_FMT ", nonzeros %" PetscInt64_FMT ", compression ratio %.2f\n", s.products, s.nonzeros, s.nonzeros ? (double)s.products / (double)s.nonzeros : 1.));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "rows by intermediate products: 0-31 %" PetscInt64_FMT ", 32-511 %" PetscInt64_FMT ", 512-8191 %" PetscInt64_FMT ", >= 8192 %" PetscInt64_FMT "\n", s.rows[0], s.rows[1], s.rows[2], s.rows[3]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
