@@ -53,7 +53,24 @@ typedef struct {
 PETSC_INTERN PetscBool SpGEMMIsSorted_Host(const SpGEMMMatrix *A);
 
 /* How many rows from this one on, at most most, have the same columns */
-PETSC_INTERN PetscInt SpGEMMRowsAlike_Host(const SpGEMMMatrix *A, PetscInt row, PetscInt most);
+static inline PetscInt SpGEMMRowsAlike(const SpGEMMMatrix *A, PetscInt row, PetscInt most)
+{
+  const PetscInt  length = A->i[row + 1] - A->i[row];
+  const PetscInt *j      = A->j + A->i[row];
+  PetscInt        n      = 1;
+
+  if (!length) return 1;
+  while (n < most && row + n < A->m && A->i[row + n + 1] - A->i[row + n] == length) {
+    const PetscInt *other = A->j + A->i[row + n];
+    PetscInt        k     = 0;
+
+    if (other[0] != j[0] || other[length - 1] != j[length - 1]) break;
+    while (k < length && other[k] == j[k]) k++;
+    if (k < length) break;
+    n++;
+  }
+  return n;
+}
 
 PETSC_INTERN PetscErrorCode SpGEMMAnalysis_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, SpGEMMPlan **, SpGEMMStatistics *);
 PETSC_INTERN PetscErrorCode SpGEMMPlanDestroy_Host(SpGEMMPlan **);

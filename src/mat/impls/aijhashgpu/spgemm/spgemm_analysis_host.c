@@ -14,25 +14,6 @@ PetscBool SpGEMMIsSorted_Host(const SpGEMMMatrix *A)
   return PETSC_TRUE;
 }
 
-PetscInt SpGEMMRowsAlike_Host(const SpGEMMMatrix *A, PetscInt row, PetscInt most)
-{
-  const PetscInt  length = A->i[row + 1] - A->i[row];
-  const PetscInt *j      = A->j + A->i[row];
-  PetscInt        n      = 1;
-
-  if (!length) return 1;
-  while (n < most && row + n < A->m && A->i[row + n + 1] - A->i[row + n] == length) {
-    const PetscInt *other = A->j + A->i[row + n];
-    PetscInt        k     = 0;
-
-    if (other[0] != j[0] || other[length - 1] != j[length - 1]) break;
-    while (k < length && other[k] == j[k]) k++;
-    if (k < length) break;
-    n++;
-  }
-  return n;
-}
-
 static inline SpGEMMBundle RowGetShape(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt row)
 {
   SpGEMMBundle s = {0, PETSC_INT_MAX, -1, 1};
@@ -65,7 +46,7 @@ PetscErrorCode SpGEMMAnalysis_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B,
     SpGEMMBundle *bundle = &p->bundle[p->nbundles++];
 
     *bundle      = RowGetShape(A, B, row);
-    bundle->rows = SpGEMMRowsAlike_Host(A, row, SPGEMM_LANES);
+    bundle->rows = SpGEMMRowsAlike(A, row, SPGEMM_LANES);
     total.products += bundle->rows * bundle->products;
     total.rows[GroupOfRow(bundle->products)] += bundle->rows;
     row += bundle->rows;

@@ -1,8 +1,8 @@
 #include "spgemm.h"
 #include "hashtable.h"
-#include "../../../../sys/trefoilsimd.h"
 
-#define MERGE_PRODUCTS 32
+#define MERGE_PRODUCTS 32 /* a row merged has fewer, */
+#define MERGE_ROWS     4  /* or its columns lie too far apart for the window, or it takes no more rows of B than this */
 
 /* The columns of C found so far. Growing and shrinking a large array moves its pages, not its contents. */
 typedef struct {
@@ -49,7 +49,7 @@ static inline PetscInt RowMerge(const SpGEMMMatrix *A, const SpGEMMMatrix *B, Pe
 }
 
 /* bits: one for each column of the window, all zero before and after */
-TREFOIL_SIMD static PetscInt RowWindow(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt row, PetscInt first, PetscInt last, uint64_t *bits, PetscInt *out)
+static inline PetscInt RowWindow(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt row, PetscInt first, PetscInt last, uint64_t *bits, PetscInt *out)
 {
   const PetscInt base = first & ~(PetscInt)63, words = (last - base) / 64 + 1;
   PetscInt       n = 0;
@@ -113,7 +113,7 @@ PetscErrorCode SpGEMMSymbolic_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B,
 
       PetscCall(ColumnListReserve(&list, (PetscCount)most * bundle->rows));
       out = list.j + list.n;
-      if (bundle->products < MERGE_PRODUCTS) n = RowMerge(A, B, row, out, merge);
+      if (bundle->products < MERGE_PRODUCTS && (A->i[row + 1] - A->i[row] <= MERGE_ROWS || span / 64 > bundle->products)) n = RowMerge(A, B, row, out, merge);
       else if (span / 64 <= bundle->products) n = RowWindow(A, B, row, bundle->first, bundle->last, bits, out);
       else {
         PetscCall(HashTableReset(&table, most));
