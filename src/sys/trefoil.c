@@ -2,16 +2,36 @@
 
 static PetscBool TrefoilInitializeCalled = PETSC_FALSE;
 
+/* How many bits PetscInt has in the running library: what it writes where an all-ones 64-bit number was */
+static PetscErrorCode TrefoilGetRunningIntBits(int *bits)
+{
+  union
+  {
+    PetscInt i;
+    int64_t  all;
+  } slot[4];
+
+  PetscFunctionBegin;
+  for (int s = 0; s < 4; s++) slot[s].all = -1;
+  PetscCall(PetscGetVersionNumber(&slot[0].i, &slot[1].i, &slot[2].i, &slot[3].i));
+  *bits = slot[0].all >= 0 && slot[0].all < 1000 ? 64 : 32; /* the upper half was written, too */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Stops with a message that names both sides when the running PETSc is not the one Trefoil was compiled for */
 static PetscErrorCode TrefoilCheckPETSc(void)
 {
-  PetscInt      major, minor, subminor, release;
+  char          running[256];
   PetscDataType scalar, real;
   PetscBool     found;
+  int           bits, major = 0, minor = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, &release));
-  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libtrefoil was built for PETSc %d.%d but this program runs PETSc %" PetscInt_FMT ".%" PetscInt_FMT "; rebuild Trefoil with this program's PETSC_DIR and PETSC_ARCH", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor);
+  PetscCall(PetscGetVersion(running, sizeof(running)));
+  (void)sscanf(running, "%*[^0-9]%d.%d", &major, &minor);
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libtrefoil was built for PETSc %d.%d but this program runs PETSc %d.%d; rebuild Trefoil with this program's PETSC_DIR and PETSC_ARCH", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor);
+  PetscCall(TrefoilGetRunningIntBits(&bits));
+  PetscCheck(bits == 8 * (int)sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_LIB, "libtrefoil was built for PetscInt of %d bits but this program's PETSc uses %d; rebuild Trefoil with this program's PETSC_DIR and PETSC_ARCH", 8 * (int)sizeof(PetscInt), bits);
   /* these lookups are compiled inside libpetsc, so they tell what the running library was configured with */
   PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
   PetscCheck(found && scalar == PETSC_SCALAR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libtrefoil was built for PetscScalar %s but this program's PETSc uses %s; rebuild Trefoil with this program's PETSC_DIR and PETSC_ARCH", PetscDataTypes[PETSC_SCALAR], PetscDataTypes[scalar]);

@@ -62,29 +62,43 @@ PetscErrorCode MatMACKOGetBuilder(Mat A, Mat *builder)
       PetscCall(MatSetUp(a->builder));
     }
     PetscCall(MatSetOption(a->builder, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    PetscCall(MatSetOption(a->builder, MAT_ROW_ORIENTED, a->columnoriented ? PETSC_FALSE : PETSC_TRUE));
   }
   *builder = a->builder;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatSetValues_MACKO(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], const PetscScalar v[], InsertMode mode)
+/* An assembled parallel matrix opens its builder at assembly, where all processes take part; until then values wait */
+static PetscErrorCode MatMACKOStash(Mat A, PetscInt row, PetscInt col, PetscScalar v, InsertMode mode)
 {
   Mat_MACKO *a = (Mat_MACKO *)A->data;
 
   PetscFunctionBegin;
-  PetscCheck(a->builder, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Values can be set in a new MACKO matrix, or after MatZeroEntries(), or one process at a time; to change an assembled parallel one, convert it to MATAIJ, change that, and convert back");
-  PetscCall(MatSetValues(a->builder, m, rows, n, cols, v, mode));
+  if (a->nstash == a->allocatedstash) {
+    a->allocatedstash = PetscMax(64, 2 * a->allocatedstash);
+    PetscCall(PetscRealloc(sizeof(*a->stash) * (size_t)a->allocatedstash, &a->stash));
+  }
+  a->stash[a->nstash].row     = row;
+  a->stash[a->nstash].col     = col;
+  a->stash[a->nstash++].value = v;
+  a->stashmode                = mode;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An assembled sequential matrix opens its builder when values come; a parallel one when all processes take part */
-static PetscErrorCode MatSetValues_SeqMACKO(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], const PetscScalar v[], InsertMode mode)
+static PetscErrorCode MatSetValues_MACKO(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], const PetscScalar v[], InsertMode mode)
 {
-  Mat builder;
+  Mat_MACKO  *a = (Mat_MACKO *)A->data;
+  Mat         builder;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
-  PetscCall(MatMACKOGetBuilder(A, &builder));
-  PetscCall(MatSetValues_MACKO(A, m, rows, n, cols, v, mode));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (!a->builder && size == 1) PetscCall(MatMACKOGetBuilder(A, &builder));
+  if (a->builder) PetscCall(MatSetValues(a->builder, m, rows, n, cols, v, mode));
+  else {
+    for (PetscInt r = 0; r < m; r++)
+      for (PetscInt c = 0; c < n; c++) PetscCall(MatMACKOStash(A, rows[r], cols[c], a->columnoriented ? v[(size_t)c * m + r] : v[(size_t)r * n + c], mode));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -93,6 +107,7 @@ static PetscErrorCode MatSetOption_MACKO(Mat A, MatOption op, PetscBool flg)
   Mat_MACKO *a = (Mat_MACKO *)A->data;
 
   PetscFunctionBegin;
+  if (op == MAT_ROW_ORIENTED) a->columnoriented = flg ? PETSC_FALSE : PETSC_TRUE;
   if (a->builder && (op == MAT_ROW_ORIENTED || op == MAT_IGNORE_OFF_PROC_ENTRIES || op == MAT_NO_OFF_PROC_ENTRIES)) PetscCall(MatSetOption(a->builder, op, flg));
   else PetscCall(PetscInfo(A, "Option %s has no effect on a compressed matrix\n", MatOptions[op]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -189,13 +204,15 @@ static PetscErrorCode MatAssemblyBegin_MACKO(Mat A, MatAssemblyType type)
 static PetscErrorCode MatAssemblyEnd_MACKO(Mat A, MatAssemblyType type)
 {
   Mat_MACKO *a    = (Mat_MACKO *)A->data;
-  PetscBool  mine = a->builder ? PETSC_TRUE : PETSC_FALSE, any;
+  PetscBool  mine = a->builder || a->nstash ? PETSC_TRUE : PETSC_FALSE, any;
   Mat        builder;
 
   PetscFunctionBegin;
   PetscCallMPI(MPIU_Allreduce(&mine, &any, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
   if (!any && (a->enc.start || a->A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMACKOGetBuilder(A, &builder));
+  for (PetscCount k = 0; k < a->nstash; k++) PetscCall(MatSetValue(builder, a->stash[k].row, a->stash[k].col, a->stash[k].value, a->stashmode));
+  a->nstash = 0;
   PetscCall(MatAssemblyBegin(builder, type));
   PetscCall(MatAssemblyEnd(builder, type));
   if (type == MAT_FINAL_ASSEMBLY) PetscCall(MatMACKOTake(A, &a->builder));
@@ -394,8 +411,16 @@ static PetscErrorCode MatZeroEntries_MACKO(Mat A)
   Mat        builder;
 
   PetscFunctionBegin;
-  if (!a->builder) PetscCall(MatMACKOToAIJ(A, &a->builder)); /* its structure is where values will be set again */
+  a->nstash = 0;
+  if (!a->enc.start && !a->A) { /* nothing was assembled yet: start again */
+    PetscCall(MatDestroy(&a->builder));
+    PetscCall(MatMACKOGetBuilder(A, &builder));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatDestroy(&a->builder));
+  PetscCall(MatMACKOToAIJ(A, &a->builder)); /* its structure is where values will be set again */
   PetscCall(MatZeroEntries(a->builder));
+  PetscCall(MatSetOption(a->builder, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(MatDuplicate(a->builder, MAT_COPY_VALUES, &builder));
   PetscCall(MatMACKOTake(A, &builder));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -609,7 +634,10 @@ static PetscErrorCode MatDestroy_MACKO(Mat A)
   PetscFunctionBegin;
   PetscCall(MatMACKOReset(A));
   PetscCall(MatDestroy(&a->builder));
+  PetscCall(PetscFree(a->stash));
   PetscCall(PetscFree2(a->rowcols, a->rowvals));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocation_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMACKOSetEncoding_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMACKOSetValueType_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMACKOGetStorage_C", NULL));
@@ -626,6 +654,21 @@ static PetscErrorCode MatSetUp_Layout(Mat A)
   PetscCall(PetscLayoutSetUp(A->cmap));
   PetscCall(MatMACKOGetBuilder(A, &builder)); /* here, where all processes take part */
   A->preallocated = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJ's preallocation is not needed, but it also sets a matrix up */
+static PetscErrorCode MatSeqAIJSetPreallocation_MACKO(Mat A, PetscInt nz, const PetscInt nnz[])
+{
+  PetscFunctionBegin;
+  PetscCall(MatSetUp(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMPIAIJSetPreallocation_MACKO(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
+{
+  PetscFunctionBegin;
+  PetscCall(MatSetUp(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -705,6 +748,8 @@ PetscErrorCode MatSetUp_MACKO(Mat A)
   A->ops->getinfo           = MatGetInfo_MACKO;
   A->ops->bindtocpu         = MatBindToCPU_MACKO;
   A->ops->destroy           = MatDestroy_MACKO;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocation_C", MatSeqAIJSetPreallocation_MACKO));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", MatMPIAIJSetPreallocation_MACKO));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMACKOSetEncoding_C", MatMACKOSetEncoding_MACKO));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMACKOSetValueType_C", MatMACKOSetValueType_MACKO));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMACKOGetStorage_C", MatMACKOGetStorage_MACKO));
@@ -810,7 +855,6 @@ PetscErrorCode MatCreate_SeqMACKO(Mat A)
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "A seqmacko matrix lives on one process; use type macko or mpimacko");
   PetscCall(MatSetUp_MACKO(A));
-  A->ops->setvalues              = MatSetValues_SeqMACKO;
   A->ops->mult                   = MatMult_SeqMACKO;
   A->ops->multadd                = MatMultAdd_SeqMACKO;
   A->ops->multtranspose          = MatMultTranspose_SeqMACKO;

@@ -9,6 +9,13 @@
 
 typedef struct {
   Mat               builder; /* while values are set */
+  PetscBool         columnoriented;
+  PetscCount        nstash, allocatedstash; /* values set in an assembled parallel matrix */
+  struct {
+    PetscInt    row, col;
+    PetscScalar value;
+  } *stash;
+  InsertMode        stashmode;
   MatMACKOEncoding  encoding;
   PetscInt          bits;
   MatMACKOValueType type;
