@@ -10,8 +10,10 @@ static char help[] = "MATAIJHASHGPU is a MATAIJ in every respect: each operation
 static PetscErrorCode Report(const char name[], PetscReal error)
 {
   PetscFunctionBeginUser;
-  if (error < TOLERANCE) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: OK\n", name));
-  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: relative error %g\n", name, (double)error));
+  if (error < TOLERANCE)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: OK\n", name));
+  else
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: relative error %g\n", name, (double)error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -33,7 +35,7 @@ static PetscErrorCode Fill(Mat A)
   for (PetscInt row = start; row < end; row++) {
     const PetscInt    cols[] = {row % N, (row + 1) % N, (3 * row + 7) % N, (row + N - 5) % N};
     const PetscScalar v[]    = {(PetscScalar)(10 + row % 3), (PetscScalar)-1.5, (PetscScalar)(0.5 + 0.01 * (row % 11)), (PetscScalar)0.25};
-    const PetscInt    far = (row + M / 2) % M;
+    const PetscInt    far    = (row + M / 2) % M;
 
     PetscCall(MatSetValues(A, 1, &row, 4, cols, v, ADD_VALUES));
     PetscCall(MatSetValue(A, far, row % N, 0.125, ADD_VALUES));
@@ -52,7 +54,8 @@ static PetscErrorCode Create(MatType type, PetscInt M, PetscInt N, PetscBool pre
   if (preallocate) {
     PetscCall(MatSeqAIJSetPreallocation(*A, 6, NULL));
     PetscCall(MatMPIAIJSetPreallocation(*A, 6, NULL, 6, NULL));
-  } else PetscCall(MatSetUp(*A));
+  } else
+    PetscCall(MatSetUp(*A));
   PetscCall(Fill(*A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -505,19 +508,18 @@ int main(int argc, char **argv)
     const char *name;
     PetscErrorCode (*run)(Mat, Mat);
   } tests[] = {
-    {"mult",       TestMult      },
-    {"convert",    TestConvert   },
-    {"duplicate",  TestDuplicate },
-    {"load",       TestLoad      },
-    {"submatrix",  TestSubMatrix },
-    {"coo",        TestCOO       },
-    {"solve",      TestSolve     },
-    {"dense",      TestDense     },
-    {"change",     TestChange    },
-    {"bind",       TestBind      },
-    {"errors",     TestErrors    },
-    {"statistics", TestStatistics}
-  };
+    {"mult", TestMult},
+    {"convert", TestConvert},
+    {"duplicate", TestDuplicate},
+    {"load", TestLoad},
+    {"submatrix", TestSubMatrix},
+    {"coo", TestCOO},
+    {"solve", TestSolve},
+    {"dense", TestDense},
+    {"change", TestChange},
+    {"bind", TestBind},
+    {"errors", TestErrors},
+    {"statistics", TestStatistics}};
   char      name[64]    = "";
   PetscBool preallocate = PETSC_FALSE, is, found = PETSC_FALSE;
   Mat       A, B;

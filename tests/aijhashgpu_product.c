@@ -6,8 +6,8 @@ static char help[] = "Products of MATAIJHASHGPU against those of MATAIJ, with ne
 #include <mataijhashgpu.h>
 
 typedef struct {
-  PetscInt    m, n, k, per_row, block;
-  PetscBool   dense_row, dense_column, diagonal, holes, wide;
+  PetscInt  m, n, k, per_row, block;
+  PetscBool dense_row, dense_column, diagonal, holes, wide;
 } Shape;
 
 static PetscErrorCode ShapeSetUp(const char name[], Shape *s)
@@ -113,8 +113,10 @@ static PetscErrorCode Compare(const char name[], Mat C, Mat D)
   if (norm > 0) error /= norm;
   if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the result is of type %s\n", name, type));
   if (!sorted) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: columns do not ascend\n", name));
-  if (!(error < 1000 * PETSC_MACHINE_EPSILON)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: relative error %g\n", name, (double)error));
-  else if (same && sorted) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: OK\n", name));
+  if (!(error < 1000 * PETSC_MACHINE_EPSILON))
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: relative error %g\n", name, (double)error));
+  else if (same && sorted)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: OK\n", name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -215,9 +217,9 @@ static PetscErrorCode Test(MatProductType type, const Shape *s, PetscInt mixed)
 
 int main(int argc, char **argv)
 {
-  Shape    s              = {0};
-  char     shape[64]      = "square";
-  PetscInt mixed          = 0;
+  Shape    s         = {0};
+  char     shape[64] = "square";
+  PetscInt mixed     = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

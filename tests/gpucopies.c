@@ -11,8 +11,8 @@ static void ElementMatrix(PetscInt dof, PetscScalar K[])
 {
   const PetscReal m[2][2] = {
     {1. / 3, 1. / 6},
-    {1. / 6, 1. / 3}
-  }, s[2][2] = {{1, -1}, {-1, 1}};
+    {1. / 6, 1. / 3}},
+                  s[2][2] = {{1, -1}, {-1, 1}};
 
   for (PetscInt a = 0; a < 8; a++)
     for (PetscInt b = 0; b < 8; b++) {

@@ -14,8 +14,10 @@ typedef struct {
 static PetscErrorCode Report(const char name[], PetscReal error, PetscReal tol)
 {
   PetscFunctionBeginUser;
-  if (error <= tol) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: OK\n", name));
-  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %g, more than %g\n", name, (double)error, (double)tol));
+  if (error <= tol)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: OK\n", name));
+  else
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: error %g, more than %g\n", name, (double)error, (double)tol));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -38,8 +40,8 @@ static PetscErrorCode Difference(Vec a, Vec b, PetscReal *error)
 /* A random matrix of the density; row 1 is empty, row 2 dense, the last column empty */
 static PetscErrorCode Create(Ctx *ctx, MatType type, Mat *A)
 {
-  PetscInt start, end;
-  PetscInt *cols;
+  PetscInt     start, end;
+  PetscInt    *cols;
   PetscScalar *vals;
 
   PetscFunctionBeginUser;
@@ -56,7 +58,7 @@ static PetscErrorCode Create(Ctx *ctx, MatType type, Mat *A)
     PetscCall(PetscRandomSetSeed(ctx->rand, (unsigned long)(ctx->seed + 1000 * r))); /* the same on any number of processes */
     PetscCall(PetscRandomSeed(ctx->rand));
     for (PetscInt c = 0; c < ctx->n - 1; c++) {
-      PetscReal u;
+      PetscReal   u;
       PetscScalar v;
 
       PetscCall(PetscRandomGetValueReal(ctx->rand, &u));
@@ -164,9 +166,12 @@ static PetscErrorCode CompareRows(Ctx *ctx, Mat A, Mat M)
     PetscCall(MatGetRow(A, r, &na, &ca, &va));
     PetscCall(MatGetRow(M, r, &nm, &cm, &vm));
     for (PetscInt k = 0, l = 0; k < na || l < nm;) { /* an entry that M lacks may have been rounded to zero */
-      if (l == nm || (k < na && ca[k] < cm[l])) mine = PetscMax(mine, PetscAbsScalar(va[k])), k++;
-      else if (k == na || ca[k] > cm[l]) mine = PETSC_MAX_REAL, l++;
-      else mine = PetscMax(mine, PetscAbsScalar(va[k] - vm[l])), k++, l++;
+      if (l == nm || (k < na && ca[k] < cm[l]))
+        mine = PetscMax(mine, PetscAbsScalar(va[k])), k++;
+      else if (k == na || ca[k] > cm[l])
+        mine = PETSC_MAX_REAL, l++;
+      else
+        mine = PetscMax(mine, PetscAbsScalar(va[k] - vm[l])), k++, l++;
     }
     PetscCall(MatRestoreRow(A, r, &na, &ca, &va));
     PetscCall(MatRestoreRow(M, r, &nm, &cm, &vm));

@@ -18,11 +18,11 @@ static PetscErrorCode MeasureBits(Mat A, MatMACKOEncoding encoding, PetscInt bit
 
 int main(int argc, char **argv)
 {
-  Mat         A;
-  PetscInt    size = 640, smallest = 0;
-  PetscReal   density = 0.5, d, measured, least = PETSC_MAX_REAL;
-  PetscRandom rand;
-  MatInfo     info;
+  Mat            A;
+  PetscInt       size = 640, smallest = 0;
+  PetscReal      density = 0.5, d, measured, least = PETSC_MAX_REAL;
+  PetscRandom    rand;
+  MatInfo        info;
   const PetscInt bits[] = {0, 1, 2, 4, 8}; /* 0: bitmap */
 
   PetscFunctionBeginUser;

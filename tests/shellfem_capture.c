@@ -42,7 +42,7 @@ static PetscErrorCode CheckLattice(Problem *p, Mat B)
   const PetscReal edge[3] = {1, .5, 2};
   DM              da;
   Vec             u, f;
-  PetscScalar  ****a, ***a2;
+  PetscScalar ****a, ***a2;
   DMDALocalInfo   info;
   PetscReal       norm, scale, inside = 0, global;
 
@@ -54,8 +54,10 @@ static PetscErrorCode CheckLattice(Problem *p, Mat B)
   PetscCall(MatMult(B, u, f));
   PetscCall(VecNorm(f, NORM_2, &scale));
   for (PetscInt mode = 0; mode < 2; mode++) {
-    if (p->dim == 3) PetscCall(DMDAVecGetArrayDOF(da, u, &a));
-    else PetscCall(DMDAVecGetArrayDOF(da, u, &a2));
+    if (p->dim == 3)
+      PetscCall(DMDAVecGetArrayDOF(da, u, &a));
+    else
+      PetscCall(DMDAVecGetArrayDOF(da, u, &a2));
     for (PetscInt k = info.zs; k < info.zs + info.zm; k++)
       for (PetscInt j = info.ys; j < info.ys + info.ym; j++)
         for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
@@ -65,27 +67,33 @@ static PetscErrorCode CheckLattice(Problem *p, Mat B)
           d[0] = mode == 0 ? -edge[1] * (PetscReal)j : edge[0] * (PetscReal)i;
           if (mode == 0) d[1] = edge[0] * (PetscReal)i;
         }
-    if (p->dim == 3) PetscCall(DMDAVecRestoreArrayDOF(da, u, &a));
-    else PetscCall(DMDAVecRestoreArrayDOF(da, u, &a2));
+    if (p->dim == 3)
+      PetscCall(DMDAVecRestoreArrayDOF(da, u, &a));
+    else
+      PetscCall(DMDAVecRestoreArrayDOF(da, u, &a2));
     PetscCall(VecSet(f, 1e30));
     PetscCall(MatMult(B, u, f));
     PetscCall(VecNorm(f, NORM_2, &norm));
     if (mode == 0) PetscCall(Check("rotation has no forces", norm / scale, TOLERANCE));
   }
-  if (p->dim == 3) PetscCall(DMDAVecGetArrayDOFRead(da, f, &a));
-  else PetscCall(DMDAVecGetArrayDOFRead(da, f, &a2));
+  if (p->dim == 3)
+    PetscCall(DMDAVecGetArrayDOFRead(da, f, &a));
+  else
+    PetscCall(DMDAVecGetArrayDOFRead(da, f, &a2));
   for (PetscInt k = info.zs; k < info.zs + info.zm; k++)
     for (PetscInt j = info.ys; j < info.ys + info.ym; j++)
       for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
-        const PetscInt at[3] = {i, j, k};
+        const PetscInt at[3]    = {i, j, k};
         PetscBool      edgenode = PETSC_FALSE;
 
         for (PetscInt d = 0; d < p->dim; d++)
           if (at[d] == 0 || at[d] == p->nodes[d] - 1) edgenode = PETSC_TRUE;
         for (PetscInt c = 0; c < p->dof && !edgenode; c++) inside = PetscMax(inside, PetscAbsScalar(p->dim == 3 ? a[k][j][i][c] : a2[j][i][c]));
       }
-  if (p->dim == 3) PetscCall(DMDAVecRestoreArrayDOFRead(da, f, &a));
-  else PetscCall(DMDAVecRestoreArrayDOFRead(da, f, &a2));
+  if (p->dim == 3)
+    PetscCall(DMDAVecRestoreArrayDOFRead(da, f, &a));
+  else
+    PetscCall(DMDAVecRestoreArrayDOFRead(da, f, &a2));
   PetscCallMPI(MPIU_Allreduce(&inside, &global, 1, MPIU_REAL, MPIU_MAX, p->comm));
   PetscCall(Check("constant strain has no forces inside", norm > 0 ? global / scale : PETSC_MAX_REAL, TOLERANCE));
   PetscCall(VecDestroy(&u));

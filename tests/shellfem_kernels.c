@@ -58,8 +58,10 @@ static PetscErrorCode Draw(Problem *p, PetscReal probability, PetscBool *yes)
 static PetscErrorCode Check(const char *what, PetscReal error, PetscReal tolerance)
 {
   PetscFunctionBeginUser;
-  if (error <= tolerance) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: OK\n", what));
-  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: FAILED, %g exceeds %g\n", what, (double)error, (double)tolerance));
+  if (error <= tolerance)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: OK\n", what));
+  else
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: FAILED, %g exceeds %g\n", what, (double)error, (double)tolerance));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,7 +124,7 @@ static void ElementMatrix(PetscInt dim, PetscInt bs, const char *material, Petsc
 /* Elements of the lattice, or of nen random nodes each, which need not be different from element to element */
 static PetscErrorCode CreateConnectivity(Problem *p, PetscInt nen)
 {
-  const ElementLattice *l    = &p->lattice;
+  const ElementLattice *l       = &p->lattice;
   const PetscInt        corners = 1 << p->dim;
   PetscInt             *conn, *number;
 
@@ -148,8 +150,10 @@ static PetscErrorCode CreateConnectivity(Problem *p, PetscInt nen)
     const PetscInt i = e % (l->nx - 1), j = e / (l->nx - 1) % (l->ny - 1), k = e / (l->nx - 1) / (l->ny - 1);
 
     for (PetscInt a = 0; a < p->mesh.nen; a++) {
-      if (nen) conn[e * nen + a] = number[(7 * e + a) % p->nnode];
-      else conn[e * corners + a] = number[((k + (a >> 2)) * l->ny + j + ((a >> 1) & 1)) * l->nx + i + (a & 1)];
+      if (nen)
+        conn[e * nen + a] = number[(7 * e + a) % p->nnode];
+      else
+        conn[e * corners + a] = number[((k + (a >> 2)) * l->ny + j + ((a >> 1) & 1)) * l->nx + i + (a & 1)];
     }
   }
   for (PetscInt i = 0; i < p->nnode; i++) {
@@ -173,7 +177,8 @@ static PetscErrorCode CreateMatrices(Problem *p, PetscInt nref, const char *mate
   PetscCall(PetscMalloc1(nref * size, &K));
   PetscCall(PetscMalloc1(p->m.nel, &scale));
   PetscCall(PetscMalloc2(p->m.nel, &p->ref, p->m.nel, &p->fullindex));
-  if (material[0] == 'r') PetscCall(Fill(p, nref * size, K));
+  if (material[0] == 'r')
+    PetscCall(Fill(p, nref * size, K));
   else
     for (PetscInt r = 0; r < nref; r++) ElementMatrix(p->dim, p->lattice.bs, material, 0.6 + 0.3 * r, K + r * size);
   for (PetscInt e = 0; e < p->m.nel; e++) {
@@ -187,14 +192,14 @@ static PetscErrorCode CreateMatrices(Problem *p, PetscInt nref, const char *mate
     scale[e] = 1 + 0.999 * v;
     PetscCall(Draw(p, none, &yes));
     if (yes) {
-      p->ref[e]   = ELEMENT_NONE;
-      scale[e] = NAN;
+      p->ref[e] = ELEMENT_NONE;
+      scale[e]  = NAN;
       continue;
     }
     PetscCall(Draw(p, full, &yes));
     if (yes) {
       p->ref[e]       = ELEMENT_FULL;
-      scale[e]     = NAN;
+      scale[e]        = NAN;
       p->fullindex[e] = nfull++;
     }
   }
@@ -318,14 +323,20 @@ static PetscErrorCode RunDevice(Problem *p, Kernel kernel, PetscBool masked, Pet
   PetscCall(ToDevice(p, x, p->n * sizeof(PetscScalar), &dx));
   PetscCall(ToDevice(p, y, ny * sizeof(PetscScalar), &dy));
   if (kernel == DIAGONAL) {
-    if (p->usemesh) PetscCall(ElementBlockDiagonalMesh_CUDA(&p->dm, &p->dmesh, &p->daround, p->nnode, dy, NULL));
-    else PetscCall(ElementBlockDiagonalLattice_CUDA(&p->dm, &p->lattice, dy, NULL));
+    if (p->usemesh)
+      PetscCall(ElementBlockDiagonalMesh_CUDA(&p->dm, &p->dmesh, &p->daround, p->nnode, dy, NULL));
+    else
+      PetscCall(ElementBlockDiagonalLattice_CUDA(&p->dm, &p->lattice, dy, NULL));
   } else if (kernel == ENERGY) {
-    if (p->usemesh) PetscCall(ElementEnergyMesh_CUDA(&p->dm, &p->dmesh, du, dx, dy, NULL));
-    else PetscCall(ElementEnergyLattice_CUDA(&p->dm, &p->lattice, du, dx, dy, NULL));
+    if (p->usemesh)
+      PetscCall(ElementEnergyMesh_CUDA(&p->dm, &p->dmesh, du, dx, dy, NULL));
+    else
+      PetscCall(ElementEnergyLattice_CUDA(&p->dm, &p->lattice, du, dx, dy, NULL));
   } else {
-    if (p->usemesh) PetscCall(ElementApplyMesh_CUDA(&p->dm, &p->dmesh, &p->daround, p->nnode, trans, mask, dx, dy, NULL));
-    else PetscCall(ElementApplyLattice_CUDA(&p->dm, &p->lattice, p->plan, trans, mask, dx, dy, NULL));
+    if (p->usemesh)
+      PetscCall(ElementApplyMesh_CUDA(&p->dm, &p->dmesh, &p->daround, p->nnode, trans, mask, dx, dy, NULL));
+    else
+      PetscCall(ElementApplyLattice_CUDA(&p->dm, &p->lattice, p->plan, trans, mask, dx, dy, NULL));
   }
   PetscCallCUDA(cudaMemcpy(y, dy, ny * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
   while (p->ndevice > keep) PetscCallCUDA(cudaFree(p->device[--p->ndevice]));
@@ -344,8 +355,10 @@ static PetscErrorCode Apply(Problem *p, PetscBool transpose, PetscBool masked, c
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #endif
-  if (p->usemesh) (transpose ? ElementApplyTransposeMesh_Host : ElementApplyMesh_Host)(&p->m, &p->mesh, mask, x, y);
-  else (transpose ? ElementApplyTransposeLattice_Host : ElementApplyLattice_Host)(&p->m, &p->lattice, p->plan, mask, x, y);
+  if (p->usemesh)
+    (transpose ? ElementApplyTransposeMesh_Host : ElementApplyMesh_Host)(&p->m, &p->mesh, mask, x, y);
+  else
+    (transpose ? ElementApplyTransposeLattice_Host : ElementApplyLattice_Host)(&p->m, &p->lattice, p->plan, mask, x, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,8 +371,10 @@ static PetscErrorCode Energy(Problem *p, const PetscScalar *u, const PetscScalar
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #endif
-  if (p->usemesh) ElementEnergyMesh_Host(&p->m, &p->mesh, u, v, energy);
-  else ElementEnergyLattice_Host(&p->m, &p->lattice, u, v, energy);
+  if (p->usemesh)
+    ElementEnergyMesh_Host(&p->m, &p->mesh, u, v, energy);
+  else
+    ElementEnergyLattice_Host(&p->m, &p->lattice, u, v, energy);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -372,8 +387,10 @@ static PetscErrorCode BlockDiagonal(Problem *p, PetscScalar *d)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #endif
-  if (p->usemesh) ElementBlockDiagonalMesh_Host(&p->m, &p->mesh, d);
-  else ElementBlockDiagonalLattice_Host(&p->m, &p->lattice, d);
+  if (p->usemesh)
+    ElementBlockDiagonalMesh_Host(&p->m, &p->mesh, d);
+  else
+    ElementBlockDiagonalLattice_Host(&p->m, &p->lattice, d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -516,7 +533,7 @@ int main(int argc, char **argv)
   Problem   p        = {0};
   PetscInt  nodes[3] = {7, 6, 5}, three = 3, bs = 3, nref = 1, nen = 0, seed = 1;
   PetscReal none = 0, full = 0, mask = 0.2;
-  PetscBool parity = PETSC_FALSE;
+  PetscBool parity       = PETSC_FALSE;
   char      material[32] = "isotropic";
   Mat       A;
 

@@ -232,7 +232,8 @@ int main(int argc, char **argv)
   if (lattice) {
     PetscCall(DMSetMatType(p.da, MATSHELLFEM));
     PetscCall(DMCreateMatrix(p.da, &B));
-  } else PetscCall(MatCreateShellFEM(p.comm, p.nlocal * p.dof, PETSC_DETERMINE, p.dof, a.nel, a.nen, a.conn, &B));
+  } else
+    PetscCall(MatCreateShellFEM(p.comm, p.nlocal * p.dof, PETSC_DETERMINE, p.dof, a.nel, a.nen, a.conn, &B));
   PetscCall(MatShellFEMGetElementCount(B, &count));
   PetscCall(Check("number of elements", PetscAbsInt(count - a.nel), 0));
   PetscCall(MatShellFEMSetReferenceMatrices(B, p.references, a.reference));

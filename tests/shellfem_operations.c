@@ -228,7 +228,7 @@ static PetscErrorCode TestSymmetry(Problem *p, Mat M[2])
 
 int main(int argc, char **argv)
 {
-  static const PCType pcs[] = {PCNONE, PCJACOBI, PCPBJACOBI, PCBJACOBI, PCGAMG};
+  static const PCType pcs[]   = {PCNONE, PCJACOBI, PCPBJACOBI, PCBJACOBI, PCGAMG};
   PetscBool           lattice = PETSC_FALSE;
   Problem             p;
   Mat                 M[2];

@@ -181,19 +181,18 @@ static PetscErrorCode Nothing(Problem *p, Mat A)
 }
 
 static const Kind kinds[] = {
-  {"nothing",                  Nothing      },
-  {"single entries",           SingleEntries},
-  {"diagonal",                 Diagonal     },
-  {"rectangular block",        Rectangular  },
-  {"other columns than rows",  OtherColumns },
-  {"negative indices",         Negative     },
-  {"node twice in an element", Repeated     },
-  {"values by columns",        ByColumns    },
-  {"insert over elements",     Insert       },
-  {"insert, flush, elements",  InsertAdd    },
-  {"more elements",            MoreElements },
-  {"large block",              Large        }
-};
+  {"nothing", Nothing},
+  {"single entries", SingleEntries},
+  {"diagonal", Diagonal},
+  {"rectangular block", Rectangular},
+  {"other columns than rows", OtherColumns},
+  {"negative indices", Negative},
+  {"node twice in an element", Repeated},
+  {"values by columns", ByColumns},
+  {"insert over elements", Insert},
+  {"insert, flush, elements", InsertAdd},
+  {"more elements", MoreElements},
+  {"large block", Large}};
 
 int main(int argc, char **argv)
 {

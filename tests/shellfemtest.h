@@ -44,11 +44,11 @@ typedef struct {
   PetscBool              bycomponent, reverse, emptyrank, symmetric, periodic;
   CallType               call;
   OrderType              order;
-  PetscInt               nodes[3], nnode; /* of the whole mesh */
-  PetscInt               nlocal;          /* nodes that this rank owns */
+  PetscInt               nodes[3], nnode;  /* of the whole mesh */
+  PetscInt               nlocal;           /* nodes that this rank owns */
   PetscInt               start[3], end[3]; /* with da: cells whose elements this rank gives */
-  PetscInt               ghost[6];        /* with da: corner and width of the local box */
-  PetscInt              *number, *local;  /* without: natural to global, to local number of a node */
+  PetscInt               ghost[6];         /* with da: corner and width of the local box */
+  PetscInt              *number, *local;   /* without: natural to global, to local number of a node */
   ISLocalToGlobalMapping map;
   PetscInt               given; /* elements that this rank gave in the last Assemble() */
 } Problem;
@@ -85,8 +85,10 @@ static inline PetscScalar NoiseScalar(const Problem *p, PetscInt a, PetscInt b)
 static inline PetscErrorCode Check(const char *what, PetscReal error, PetscReal tolerance)
 {
   PetscFunctionBeginUser;
-  if (error <= tolerance) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: OK\n", what));
-  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: FAILED, %g exceeds %g\n", what, (double)error, (double)tolerance));
+  if (error <= tolerance)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: OK\n", what));
+  else
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: FAILED, %g exceeds %g\n", what, (double)error, (double)tolerance));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,8 +145,10 @@ static inline PetscErrorCode ProblemCreateDMDA(Problem *p)
   Vec                  x;
 
   PetscFunctionBeginUser;
-  if (p->dim == 2) PetscCall(DMDACreate2d(p->comm, boundary, boundary, DMDA_STENCIL_BOX, p->nodes[0], p->nodes[1], PETSC_DECIDE, PETSC_DECIDE, p->dof, 1, NULL, NULL, &p->da));
-  else PetscCall(DMDACreate3d(p->comm, boundary, boundary, boundary, DMDA_STENCIL_BOX, p->nodes[0], p->nodes[1], p->nodes[2], PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, p->dof, 1, NULL, NULL, NULL, &p->da));
+  if (p->dim == 2)
+    PetscCall(DMDACreate2d(p->comm, boundary, boundary, DMDA_STENCIL_BOX, p->nodes[0], p->nodes[1], PETSC_DECIDE, PETSC_DECIDE, p->dof, 1, NULL, NULL, &p->da));
+  else
+    PetscCall(DMDACreate3d(p->comm, boundary, boundary, boundary, DMDA_STENCIL_BOX, p->nodes[0], p->nodes[1], p->nodes[2], PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, p->dof, 1, NULL, NULL, NULL, &p->da));
   PetscCall(DMSetFromOptions(p->da));
   PetscCall(DMSetUp(p->da));
   PetscCall(DMDAGetCorners(p->da, &corner[0], &corner[1], &corner[2], &width[0], &width[1], &width[2]));
@@ -204,8 +208,10 @@ static inline PetscErrorCode ProblemCreate(MPI_Comm comm, PetscBool lattice, Pro
     p->nodes[d] = d < p->dim ? p->n[d] + !p->periodic : 1;
     p->nnode *= p->nodes[d];
   }
-  if (lattice) PetscCall(ProblemCreateDMDA(p));
-  else PetscCall(ProblemNumber(p));
+  if (lattice)
+    PetscCall(ProblemCreateDMDA(p));
+  else
+    PetscCall(ProblemNumber(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -222,7 +228,7 @@ static inline PetscErrorCode ProblemDestroy(Problem *p)
 /* The springs of reference matrix r; nodes at (1, 1/2, 2) times their place */
 static inline void ElementTruss(const Problem *p, PetscInt r, Element *e)
 {
-  const PetscInt  ndof = e->nen * p->dof;
+  const PetscInt  ndof    = e->nen * p->dof;
   const PetscReal edge[3] = {1, .5, 2};
 
   for (PetscInt i = 0; i < ndof * ndof; i++) e->K[i] = 0;
@@ -274,7 +280,7 @@ static inline void ElementNodes(const Problem *p, const PetscInt cell[3], PetscI
 
 static inline void ElementValues(const Problem *p, PetscInt id, Element *e)
 {
-  const PetscInt  ndof = e->nen * p->dof;
+  const PetscInt  ndof  = e->nen * p->dof;
   const PetscReal scale = PetscPowReal(p->contrast, Noise(p, id, 10 + p->step));
 
   if (Noise(p, id, 2) < p->full)
@@ -295,7 +301,8 @@ static inline PetscErrorCode ProblemIndices(const Problem *p, const Element *e, 
     if (p->da) {
       local[a] = ((n[2] - p->ghost[2]) * p->ghost[4] + n[1] - p->ghost[1]) * p->ghost[3] + n[0] - p->ghost[0];
       place[a] = (MatStencil){.i = n[0], .j = n[1], .k = n[2], .c = 0};
-    } else local[a] = p->local[(n[2] * p->nodes[1] + n[1]) * p->nodes[0] + n[0]];
+    } else
+      local[a] = p->local[(n[2] * p->nodes[1] + n[1]) * p->nodes[0] + n[0]];
   }
   PetscCall(ISLocalToGlobalMappingApplyBlock(p->map, e->nen, local, global));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -350,7 +357,7 @@ typedef PetscErrorCode (*ElementVisitor)(Problem *, PetscInt, Element *, void *)
 
 static inline PetscErrorCode CellVisit(Problem *p, const PetscInt cell[3], ElementVisitor visit, void *ctx)
 {
-  const PetscInt c = (cell[2] * p->n[1] + cell[1]) * p->n[0] + cell[0], parts = p->dim == 2 ? 2 : 6;
+  const PetscInt  c = (cell[2] * p->n[1] + cell[1]) * p->n[0] + cell[0], parts = p->dim == 2 ? 2 : 6;
   const PetscBool cut = (PetscBool)(Noise(p, 8 * c, 5) < p->simplices);
   Element         e;
 

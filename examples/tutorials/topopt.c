@@ -41,14 +41,13 @@ static PetscErrorCode StageOption(const char name[], const char text[], PetscInt
 static PetscErrorCode ScheduleSetFromOptions(Schedule *s, Options *o)
 {
   static const PetscReal paper[4][4] = {
-    {1.5,  3.5,  4.5,  4.5 },
-    {1,    4,    16,   32  },
-    {0.2,  0.15, 0.08, 0.05},
-    {1.5,  1.35, 1.25, 1.2 }
-  };
+    {1.5, 3.5, 4.5, 4.5},
+    {1, 4, 16, 32},
+    {0.2, 0.15, 0.08, 0.05},
+    {1.5, 1.35, 1.25, 1.2}};
   static const PetscInt paperits[3] = {15, 25, 25};
   static const char    *presets[]   = {"none", "paper"};
-  PetscInt              preset      = 0, n = MAX_STAGES - 1;
+  PetscInt              preset = 0, n = MAX_STAGES - 1;
   PetscBool             set;
 
   PetscFunctionBeginUser;
@@ -198,8 +197,10 @@ static PetscErrorCode Report(const Options *o, const Schedule *s, PetscInt stage
   if (it <= o->nexpected) {
     const PetscReal error = PetscAbsReal(c - o->expected[it - 1]) / PetscAbsReal(o->expected[it - 1]);
 
-    if (error <= o->expect_rtol) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Compliance of iteration %" PetscInt_FMT " as expected\n", it));
-    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Compliance of iteration %" PetscInt_FMT ": %.10g, expected %.10g, relative difference %.2e\n", it, (double)c, (double)o->expected[it - 1], (double)error));
+    if (error <= o->expect_rtol)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Compliance of iteration %" PetscInt_FMT " as expected\n", it));
+    else
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Compliance of iteration %" PetscInt_FMT ": %.10g, expected %.10g, relative difference %.2e\n", it, (double)c, (double)o->expected[it - 1], (double)error));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -38,12 +38,12 @@ typedef enum {
 /* What is optimized: geometry, supports, loads */
 typedef struct {
   ProblemType type;
-  PetscInt    n[3];                   /* elements in x, y, z */
-  PetscInt    ncase;                  /* load cases */
-  PetscReal   weight[MAX_CASES];      /* of the load cases, sum 1 */
-  PetscBool   published_supports;     /* MBB: the supports of the publication, which leave rigid-body motions free */
-  PetscInt    deck;                   /* layers of solid elements at the top */
-  PetscReal   box[2][6 * MAX_BOXES];  /* void, solid boxes x0,x1,y0,y1,z0,z1 in fractions of the domain */
+  PetscInt    n[3];                  /* elements in x, y, z */
+  PetscInt    ncase;                 /* load cases */
+  PetscReal   weight[MAX_CASES];     /* of the load cases, sum 1 */
+  PetscBool   published_supports;    /* MBB: the supports of the publication, which leave rigid-body motions free */
+  PetscInt    deck;                  /* layers of solid elements at the top */
+  PetscReal   box[2][6 * MAX_BOXES]; /* void, solid boxes x0,x1,y0,y1,z0,z1 in fractions of the domain */
   PetscInt    nbox[2];
 } Problem;
 

@@ -194,7 +194,7 @@ static PetscErrorCode CoarseOperator(KSP ksp, Mat A, Mat P, void *ctx)
   PetscCall(DMGetCoarsenLevel(nodes, &level));
   f = 1 << level;
   for (int d = 0; d < 3; d++) PetscCheck((n[d] - 1) * f == fem->problem->n[d], PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_SIZ, "%" PetscInt_FMT " elements in %c cannot be coarsened %" PetscInt_FMT " times: take sizes divisible by 2^(levels - 1), or fewer -pc_mg_levels", fem->problem->n[d], (char)('x' + d), f);
-  for (coarse = fem->coarse; coarse && coarse->f != f; coarse = coarse->next) { }
+  for (coarse = fem->coarse; coarse && coarse->f != f; coarse = coarse->next) {}
   if (!coarse) {
     PetscCall(CoarseCreate(fem, nodes, f));
     coarse = fem->coarse;
@@ -483,8 +483,10 @@ PetscErrorCode FEMSensitivity(FEM *fem, Vec rho, PetscReal penal, Vec dc)
   PetscCall(PetscMalloc1(n, &energy));
   PetscCall(VecGetArray(dc, &c));
   for (PetscInt l = 0; l < fem->problem->ncase; l++) {
-    if (native) PetscCall(MatShellFEMGetElementEnergy(fem->K, fem->u[l], fem->u[l], energy));
-    else PetscCall(ElementEnergy(fem, fem->u[l], energy));
+    if (native)
+      PetscCall(MatShellFEMGetElementEnergy(fem->K, fem->u[l], fem->u[l], energy));
+    else
+      PetscCall(ElementEnergy(fem, fem->u[l], energy));
     for (PetscInt e = 0; e < n; e++) c[e] += fem->problem->weight[l] * energy[e];
   }
   PetscCall(PetscFree(energy));

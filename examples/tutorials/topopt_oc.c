@@ -29,7 +29,7 @@ static PetscErrorCode Trial(const OC *oc, PetscReal lambda, Vec xnew)
 PetscErrorCode OCUpdate(Filter *filter, PetscReal volfrac, PetscReal move, Vec dc, Vec dv, Vec x, PetscReal *change)
 {
   const PetscReal accuracy = PetscMax(1e-10, 100 * PETSC_MACHINE_EPSILON);
-  OC              oc = {.passive = filter->passive, .move = move};
+  OC              oc       = {.passive = filter->passive, .move = move};
   Vec             ratio, xnew, filtered, rho;
   PetscInt        n;
   PetscReal       largest, lower, upper;
@@ -66,8 +66,10 @@ PetscErrorCode OCUpdate(Filter *filter, PetscReal volfrac, PetscReal move, Vec d
     PetscCall(Trial(&oc, PetscExpReal(middle), xnew));
     PetscCall(FilterApply(filter, xnew, filtered, rho));
     PetscCall(VecSum(rho, &volume));
-    if (volume > volfrac * n) lower = middle;
-    else upper = middle;
+    if (volume > volfrac * n)
+      lower = middle;
+    else
+      upper = middle;
   }
   PetscCall(Trial(&oc, PetscExpReal(upper), xnew));
   PetscCall(VecRestoreArrayRead(ratio, &oc.ratio));

@@ -13,8 +13,7 @@ PetscErrorCode ProblemSetFromOptions(Problem *p)
     {32, 16, 8},
     {30, 10, 10},
     {30, 10, 6},
-    {30, 10, 6}
-  };
+    {30, 10, 6}};
   PetscInt  n, maxcase = MAX_CASES;
   PetscBool set;
 
@@ -50,7 +49,7 @@ PetscErrorCode ProblemSetFromOptions(Problem *p)
 /* Is component c of node ijk of the grid coarsened f times held? */
 static PetscBool NodeIsFixed(const Problem *p, PetscInt f, const PetscInt ijk[3], PetscInt c)
 {
-  const PetscInt *n = p->n;
+  const PetscInt *n    = p->n;
   const PetscBool left = (PetscBool)(ijk[0] == 0), right = (PetscBool)(ijk[0] == n[0] / f), bottom = (PetscBool)(ijk[1] == 0), top = (PetscBool)(ijk[1] == n[1] / f);
   const PetscBool middle  = (PetscBool)(ijk[2] == (n[2] / 2) / f || ijk[2] == ((n[2] + 1) / 2) / f); /* one node, or two around the middle */
   const PetscBool onenode = (PetscBool)(ijk[2] == (n[2] / 2) / f);
@@ -78,9 +77,9 @@ static PetscBool NodeIsFixed(const Problem *p, PetscInt f, const PetscInt ijk[3]
 /* Global numbers of the held displacements of the nodes that this process owns */
 PetscErrorCode ProblemGetFixed(const Problem *p, DM nodes, PetscInt f, IS *is)
 {
-  PetscInt  s[3], m[3], rstart, count = 0, *list;
-  Vec       v;
-  MPI_Comm  comm;
+  PetscInt s[3], m[3], rstart, count = 0, *list;
+  Vec      v;
+  MPI_Comm comm;
 
   PetscFunctionBeginUser;
   PetscCall(PetscObjectGetComm((PetscObject)nodes, &comm));
@@ -121,10 +120,9 @@ PetscErrorCode ProblemCheckSupports(const Problem *p, DM nodes)
       for (PetscInt i = s[0]; i < s[0] + m[0]; i++) {
         const PetscReal x = (i - p->n[0] / 2.) / length, y = (j - p->n[1] / 2.) / length, z = (k - p->n[2] / 2.) / length;
         const PetscReal rows[3][6] = {
-          {1, 0, 0, 0,  z,  -y},
-          {0, 1, 0, -z, 0,  x },
-          {0, 0, 1, y,  -x, 0 }
-        };
+          {1, 0, 0, 0, z, -y},
+          {0, 1, 0, -z, 0, x},
+          {0, 0, 1, y, -x, 0}};
 
         for (PetscInt c = 0; c < 3; c++) {
           if (!NodeIsFixed(p, 1, (PetscInt[3]){i, j, k}, c)) continue;
@@ -205,9 +203,8 @@ PetscErrorCode ProblemGetLoad(const Problem *p, DM nodes, PetscInt loadcase, Vec
 {
   const PetscReal direction[MAX_CASES][3] = {
     {0, -1, 0},
-    {0, 0,  1},
-    {1, 0,  0}
-  };
+    {0, 0, 1},
+    {1, 0, 0}};
   const PetscReal x = p->n[0], y = p->n[1], z = p->n[2];
   PetscScalar ****f;
 
@@ -219,7 +216,8 @@ PetscErrorCode ProblemGetLoad(const Problem *p, DM nodes, PetscInt loadcase, Vec
     PetscCall(AddPointLoad(nodes, f, x, y / 2, z / 2, direction[loadcase]));
     break;
   case PROBLEM_TORSION: /* a twisting couple; bending; tension */
-    if (loadcase) PetscCall(AddPointLoad(nodes, f, x, y / 2, z / 2, direction[loadcase == 1 ? 0 : 2]));
+    if (loadcase)
+      PetscCall(AddPointLoad(nodes, f, x, y / 2, z / 2, direction[loadcase == 1 ? 0 : 2]));
     else {
       PetscCall(AddPointLoad(nodes, f, x, y, z / 2, (PetscReal[3]){0, -0.5, 0.5}));
       PetscCall(AddPointLoad(nodes, f, x, 0, z / 2, (PetscReal[3]){0, 0.5, -0.5}));

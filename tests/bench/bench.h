@@ -11,9 +11,9 @@
 
 typedef struct {
   MPI_Comm  comm;
-  PetscBool gpu;                /* measure on the GPU */
+  PetscBool gpu; /* measure on the GPU */
   PetscInt  repeats;
-  PetscReal bandwidth;          /* bytes read plus written a second by a plain copy, in the memory measured */
+  PetscReal bandwidth; /* bytes read plus written a second by a plain copy, in the memory measured */
   char      csv[PETSC_MAX_PATH_LEN], commit[64], device[256];
 } Bench;
 

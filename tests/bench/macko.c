@@ -64,8 +64,10 @@ static PetscErrorCode Measure(Bench *bench, const char *name, const char *testca
   PetscCall(VecAXPY(y, -1., reference));
   PetscCall(VecNorm(y, NORM_2, &error));
   PetscCall(VecNorm(reference, NORM_2, &norm));
-  if (*aij > 0) PetscCall(PetscSNPrintf(note, sizeof(note), "%.3g times aij", (double)(*aij / seconds)));
-  else *aij = seconds;
+  if (*aij > 0)
+    PetscCall(PetscSNPrintf(note, sizeof(note), "%.3g times aij", (double)(*aij / seconds)));
+  else
+    *aij = seconds;
   PetscCall(BenchRecord(bench, testcase, name, "apply_s", seconds, "s", bytes / bench->bandwidth, error / norm, note));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -109,7 +111,8 @@ int main(int argc, char **argv)
       PetscCall(MatConvert(A, MATAIJCUSPARSE, MAT_INITIAL_MATRIX, &B));
       PetscCall(Measure(&bench, "petsc-aijcusparse", testcase, B, info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt)) + vectors, x, y, reference, &aij));
       PetscCall(MatDestroy(&B));
-    } else PetscCall(Measure(&bench, "petsc-aij", testcase, A, info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt)) + vectors, x, y, reference, &aij));
+    } else
+      PetscCall(Measure(&bench, "petsc-aij", testcase, A, info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt)) + vectors, x, y, reference, &aij));
     PetscCall(MatConvert(A, gpu ? MATDENSECUDA : MATDENSE, MAT_INITIAL_MATRIX, &B));
     PetscCall(Measure(&bench, gpu ? "petsc-densecuda" : "petsc-dense", testcase, B, (PetscReal)size * size * sizeof(PetscScalar) + vectors, x, y, reference, &aij));
     PetscCall(MatDestroy(&B));
@@ -123,7 +126,9 @@ int main(int argc, char **argv)
         PetscCall(MatMACKOSetEncoding(B, (MatMACKOEncoding)e, e == 1 ? 4 : 0));
         PetscCall(MatConvert(A, MATMACKO, MAT_REUSE_MATRIX, &B)); /* after that: values rounded before stay rounded */
         PetscCall(MatMACKOGetStorage(B, &bytes, NULL));
-        PetscCall(PetscSNPrintf(name, sizeof(name), "trefoil-%s-%s", e == 0 ? "auto" : e == 1 ? "delta4" : "bitmap", MatMACKOValueTypes[types[t]]));
+        PetscCall(PetscSNPrintf(name, sizeof(name), "trefoil-%s-%s", e == 0 ? "auto" : e == 1 ? "delta4"
+                                                                                              : "bitmap",
+                                MatMACKOValueTypes[types[t]]));
         PetscCall(Measure(&bench, name, testcase, B, (PetscReal)bytes + vectors, x, y, reference, &aij));
       }
     PetscCall(MatDestroy(&B));

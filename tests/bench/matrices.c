@@ -6,9 +6,9 @@ const char *const BenchMatrixNames[] = {"road", "web", "cage", "pwtk", "consph",
 
 typedef struct _Kind Kind;
 struct _Kind {
-  PetscInt nx, ny, nz, dof; /* grid */
-  PetscInt n;               /* rows */
-  PetscInt dims[16], ndims; /* lattice */
+  PetscInt nx, ny, nz, dof;                            /* grid */
+  PetscInt n;                                          /* rows */
+  PetscInt dims[16], ndims;                            /* lattice */
   PetscInt (*row)(const Kind *, PetscInt, PetscInt *); /* columns of a row, in any order, repeats allowed */
 };
 
@@ -48,14 +48,18 @@ static PetscInt WebRow(const Kind *k, PetscInt row, PetscInt *c)
   PetscInt       n    = 0, degree;
 
   if (u < 0.12) return 0;
-  if (u < 0.998) degree = 1 + (PetscInt)(-4.8 * PetscLogReal((PetscReal)(1. - Uniform(seed + 1))));
-  else degree = (PetscInt)(40 / PetscPowReal((PetscReal)(Uniform(seed + 1) + 0.026), 0.667));
+  if (u < 0.998)
+    degree = 1 + (PetscInt)(-4.8 * PetscLogReal((PetscReal)(1. - Uniform(seed + 1))));
+  else
+    degree = (PetscInt)(40 / PetscPowReal((PetscReal)(Uniform(seed + 1) + 0.026), 0.667));
   for (PetscInt d = 0; d < degree; d++) {
     const double v = Uniform(seed + 2 + 2 * (uint64_t)d), w = Uniform(seed + 3 + 2 * (uint64_t)d);
     PetscInt     target;
 
-    if (v < 0.75) target = row / 32 * 32 + (PetscInt)(32 * w * w);
-    else target = (PetscInt)(Mix((uint64_t)((double)k->n * w * w * w)) % (uint64_t)k->n);
+    if (v < 0.75)
+      target = row / 32 * 32 + (PetscInt)(32 * w * w);
+    else
+      target = (PetscInt)(Mix((uint64_t)((double)k->n * w * w * w)) % (uint64_t)k->n);
     c[n++] = PetscMin(target, k->n - 1);
   }
   return n;
@@ -111,14 +115,13 @@ static PetscErrorCode KindGet(const char name[], PetscReal scale, Kind *k)
     PetscInt    n, dimension, dof;
     PetscInt (*row)(const Kind *, PetscInt, PetscInt *);
   } kinds[] = {
-    {"road",   360, 2, 1, RoadRow},
-    {"pwtk",   36,  2, 6, BoxRow },
-    {"consph", 13,  3, 3, BoxRow },
-    {"grid5",  360, 2, 1, StarRow},
-    {"grid7",  44,  3, 1, StarRow},
-    {"grid9",  256, 2, 1, BoxRow },
-    {"grid27", 30,  3, 1, BoxRow }
-  };
+    {"road", 360, 2, 1, RoadRow},
+    {"pwtk", 36, 2, 6, BoxRow},
+    {"consph", 13, 3, 3, BoxRow},
+    {"grid5", 360, 2, 1, StarRow},
+    {"grid7", 44, 3, 1, StarRow},
+    {"grid9", 256, 2, 1, BoxRow},
+    {"grid27", 30, 3, 1, BoxRow}};
   PetscBool is;
 
   PetscFunctionBegin;
@@ -126,11 +129,11 @@ static PetscErrorCode KindGet(const char name[], PetscReal scale, Kind *k)
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(kinds); t++) {
     PetscCall(PetscStrcmp(name, kinds[t].name, &is));
     if (!is) continue;
-    k->nx  = k->ny = PetscMax(2, (PetscInt)(kinds[t].n * PetscPowReal(scale, 1. / kinds[t].dimension) + 0.5));
-    k->nz  = kinds[t].dimension == 3 ? k->nx : 1;
-    k->dof = kinds[t].dof;
-    k->row = kinds[t].row;
-    k->n   = k->nx * k->ny * k->nz * k->dof;
+    k->nx = k->ny = PetscMax(2, (PetscInt)(kinds[t].n * PetscPowReal(scale, 1. / kinds[t].dimension) + 0.5));
+    k->nz         = kinds[t].dimension == 3 ? k->nx : 1;
+    k->dof        = kinds[t].dof;
+    k->row        = kinds[t].row;
+    k->n          = k->nx * k->ny * k->nz * k->dof;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscStrcmp(name, "web", &is));

@@ -101,8 +101,10 @@ static PetscErrorCode Kernel(void *ctx)
 
   PetscFunctionBeginUser;
   PetscCall(PetscArrayzero(p->v, p->lattice.nx * p->lattice.ny * p->lattice.nz * p->lattice.bs));
-  if (p->usemesh) ElementApplyMesh_Host(&p->m, &p->mesh, NULL, p->u, p->v);
-  else ElementApplyLattice_Host(&p->m, &p->lattice, p->plan, NULL, p->u, p->v);
+  if (p->usemesh)
+    ElementApplyMesh_Host(&p->m, &p->mesh, NULL, p->u, p->v);
+  else
+    ElementApplyLattice_Host(&p->m, &p->lattice, p->plan, NULL, p->u, p->v);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,11 +165,12 @@ static PetscErrorCode BenchType(Bench *b, DM da, PetscInt n, PetscInt dof, MatTy
   PetscCall(PetscTime(&end));
   assembly = (PetscReal)(end - start);
   PetscCall(PetscMemoryGetCurrentUsage(&after));
-  p.x      = x;
+  p.x = x;
   PetscCall(VecDuplicate(x, &p.y));
   PetscCall(VecSet(p.y, 1e300));
   PetscCall(BenchTime(b, Multiply, &p, seconds));
-  if (*reference) PetscCall(Error(p.y, *reference, &error));
+  if (*reference)
+    PetscCall(Error(p.y, *reference, &error));
   else {
     PetscCall(VecDuplicate(p.y, reference));
     PetscCall(VecCopy(p.y, *reference));
@@ -193,7 +196,7 @@ static PetscErrorCode BenchType(Bench *b, DM da, PetscInt n, PetscInt dof, MatTy
 /* The host kernels alone, on one rank: parity form, dense form, dense form by connectivity */
 static PetscErrorCode BenchKernels(Bench *b, PetscInt n, PetscInt dof, const char *name, Vec x, Vec reference)
 {
-  const PetscInt nel = n * n * n;
+  const PetscInt nel               = n * n * n;
   const char    *implementation[3] = {"trefoil-kernel-parity", "trefoil-kernel-dense", "trefoil-kernel-mesh"};
   PetscScalar   *K, *scale;
   PetscInt      *conn, e = 0;

@@ -74,8 +74,10 @@ static PetscErrorCode Measure(Bench *bench, const char label[], const char imple
   PetscCall(BenchTime(bench, Reuse, p, reuse));
   PetscCall(BenchRecord(bench, label, implementation, "first_product_s", *first, "s", floor, error, NULL));
   PetscCall(BenchRecord(bench, label, implementation, "reuse_s", *reuse, "s", floor, error, NULL));
-  if (*reference) PetscCall(MatDestroy(&p->C));
-  else *reference = p->C;
+  if (*reference)
+    PetscCall(MatDestroy(&p->C));
+  else
+    *reference = p->C;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -94,7 +96,7 @@ static PetscErrorCode Bytes(Mat A, PetscReal *bytes)
 
 static PetscErrorCode RunCase(Bench *bench, const char name[], const char product[], Mat A, Mat B, MatProductType type, PetscBool peers)
 {
-  const char *const       ab[] = {"sorted", "scalable", "scalable_fast", "heap", "btheap", "llcondensed", "rowmerge", NULL}, *const ptap[] = {"scalable", "rap", NULL};
+  const char *const ab[] = {"sorted", "scalable", "scalable_fast", "heap", "btheap", "llcondensed", "rowmerge", NULL}, *const ptap[] = {"scalable", "rap", NULL};
   const char *const      *algorithms = type == MATPRODUCT_AB ? ab : ptap;
   Mat                     HA, HB, reference = NULL;
   char                    label[64], implementation[64];
@@ -122,7 +124,8 @@ static PetscErrorCode RunCase(Bench *bench, const char name[], const char produc
   if (B == A) {
     HB = HA;
     PetscCall(PetscObjectReference((PetscObject)HB));
-  } else PetscCall(MatConvert(B, MATAIJHASHGPU, MAT_INITIAL_MATRIX, &HB));
+  } else
+    PetscCall(MatConvert(B, MATAIJHASHGPU, MAT_INITIAL_MATRIX, &HB));
   p.A         = HA;
   p.B         = HB;
   p.algorithm = "hash";
@@ -143,7 +146,7 @@ static PetscErrorCode RunCase(Bench *bench, const char name[], const char produc
 int main(int argc, char **argv)
 {
   Bench     bench;
-  PetscReal scale = 1;
+  PetscReal scale    = 1;
   char      only[64] = "", product[64] = "";
   PetscBool peers = PETSC_TRUE;
 
@@ -169,7 +172,8 @@ int main(int argc, char **argv)
       run = PETSC_TRUE;
       if (product[0]) PetscCall(PetscStrcmp(product, products[s], &run));
       if (!run) continue;
-      if (!s) PetscCall(RunCase(&bench, name, products[s], A, A, MATPRODUCT_AB, peers));
+      if (!s)
+        PetscCall(RunCase(&bench, name, products[s], A, A, MATPRODUCT_AB, peers));
       else {
         PetscCall(BenchProlongatorCreate(A, name, scale, (PetscBool)(s == 2), &P));
         PetscCall(RunCase(&bench, name, products[s], A, P, MATPRODUCT_PtAP, peers));

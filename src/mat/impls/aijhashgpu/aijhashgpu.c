@@ -27,8 +27,8 @@ PetscErrorCode MatSeqAIJHashGPUGetBaseOps(const struct _MatOps **base)
 /* Converters and products that PETSc looks up by the name of the type, so that a derived type would miss them */
 PetscErrorCode MatAIJHashGPUComposeAliases(Mat A, const char base[], const char derived[], PetscBool add)
 {
-  const char *const forms[] = {"MatConvert_%s_seqdense_C",  "MatConvert_%s_mpidense_C",  "MatConvert_%s_seqbaij_C",   "MatConvert_%s_mpibaij_C", "MatConvert_%s_seqsbaij_C", "MatConvert_%s_mpisbaij_C", "MatConvert_%s_is_C",
-                               "MatConvert_%s_seqsell_C",   "MatConvert_%s_mpisell_C",   "MatConvert_%s_hypre_C",     "MatConvert_%s_elemental_C", "MatConvert_%s_scalapack_C", "MatProductSetFromOptions_is_%s_C",
+  const char *const forms[] = {"MatConvert_%s_seqdense_C", "MatConvert_%s_mpidense_C", "MatConvert_%s_seqbaij_C", "MatConvert_%s_mpibaij_C", "MatConvert_%s_seqsbaij_C", "MatConvert_%s_mpisbaij_C", "MatConvert_%s_is_C",
+                               "MatConvert_%s_seqsell_C", "MatConvert_%s_mpisell_C", "MatConvert_%s_hypre_C", "MatConvert_%s_elemental_C", "MatConvert_%s_scalapack_C", "MatProductSetFromOptions_is_%s_C",
                                "MatProductSetFromOptions_seqdense_%s_C"};
   char              name[128];
   PetscErrorCodeFn *f;
@@ -51,8 +51,8 @@ PetscErrorCode MatAIJHashGPUComposeAliases(Mat A, const char base[], const char 
 static PetscErrorCode MatSeqAIJHashGPUComposeProducts(Mat A, PetscBool add)
 {
   const char *const types[] = {MATSEQAIJ, MATSEQAIJHASHGPU};
-  PetscErrorCode (*f)(Mat) = add ? MatProductSetFromOptions_SeqAIJHashGPU : NULL;
-  PetscErrorCode (*g)(Mat) = add ? MatProductSetFromOptions_AIJHashGPU_Dense : NULL;
+  PetscErrorCode (*f)(Mat)  = add ? MatProductSetFromOptions_SeqAIJHashGPU : NULL;
+  PetscErrorCode (*g)(Mat)  = add ? MatProductSetFromOptions_AIJHashGPU_Dense : NULL;
   char name[128];
 
   PetscFunctionBegin;
@@ -152,8 +152,10 @@ static PetscErrorCode MatSeqAIJHashGPUSetOps(Mat A, PetscBool replace)
 PetscErrorCode MatAIJHashGPUConvertTarget(Mat A, MatReuse reuse, Mat *B)
 {
   PetscFunctionBegin;
-  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
-  else if (reuse == MAT_REUSE_MATRIX) PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
+  if (reuse == MAT_INITIAL_MATRIX)
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
+  else if (reuse == MAT_REUSE_MATRIX)
+    PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -177,7 +179,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJHashGPU(Mat A, MatType type, MatReuse reu
   PetscFunctionBegin;
   PetscCall(MatAIJHashGPUConvertTarget(A, reuse, newmat));
   if (reuse != MAT_REUSE_MATRIX) {
-    Mat                B = *newmat;
+    Mat             B = *newmat;
     Mat_AIJHashGPU *h;
 
     PetscCall(PetscNew(&h));

@@ -47,7 +47,7 @@ PetscErrorCode MatSeqAIJHashGPUFreeDevice(Mat A)
 
 PetscErrorCode MatSeqAIJHashGPUUpload(Mat A, SpMVDevice **device)
 {
-  Mat_AIJHashGPU *h = (Mat_AIJHashGPU *)A->spptr;
+  Mat_AIJHashGPU    *h = (Mat_AIJHashGPU *)A->spptr;
   PetscObjectState   state, nonzerostate;
   const PetscInt    *i, *j;
   const PetscScalar *a;
@@ -120,13 +120,18 @@ static PetscErrorCode MultOnDevice(Mat A, MultForm form, Vec x, Vec z, Vec y)
   if (z == y) {
     PetscCall(VecCUDAGetArray(y, &ay));
     az = ay;
-  } else PetscCall(VecCUDAGetArrayWrite(y, &ay));
+  } else
+    PetscCall(VecCUDAGetArrayWrite(y, &ay));
   PetscCall(PetscLogGpuTimeBegin());
-  if (form == MULT_NONE) PetscCallSpMV(SpMVMult_CUDA(device, ax, az, ay, stream));
-  else PetscCallSpMV(SpMVMultTranspose_CUDA(device, form == MULT_HERMITIAN, ax, az, ay, stream));
+  if (form == MULT_NONE)
+    PetscCallSpMV(SpMVMult_CUDA(device, ax, az, ay, stream));
+  else
+    PetscCallSpMV(SpMVMultTranspose_CUDA(device, form == MULT_HERMITIAN, ax, az, ay, stream));
   PetscCall(PetscLogGpuTimeEnd());
-  if (z == y) PetscCall(VecCUDARestoreArray(y, &ay));
-  else PetscCall(VecCUDARestoreArrayWrite(y, &ay));
+  if (z == y)
+    PetscCall(VecCUDARestoreArray(y, &ay));
+  else
+    PetscCall(VecCUDARestoreArrayWrite(y, &ay));
   if (z && z != y) PetscCall(VecCUDARestoreArrayRead(z, &az));
   PetscCall(VecCUDARestoreArrayRead(x, &ax));
   PetscCall(MatSeqAIJGetCSRAndMemType(A, &i, &j, NULL, &memtype));
@@ -142,8 +147,10 @@ static PetscErrorCode MatMult_SeqAIJHashGPU(Mat A, Vec x, Vec y)
   PetscFunctionBegin;
   PetscCall(OnDevice(A, x, y, &device));
   PetscCall(MatSeqAIJHashGPUGetBaseOps(&base));
-  if (device) PetscCall(MultOnDevice(A, MULT_NONE, x, NULL, y));
-  else PetscCall(base->mult(A, x, y));
+  if (device)
+    PetscCall(MultOnDevice(A, MULT_NONE, x, NULL, y));
+  else
+    PetscCall(base->mult(A, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -156,8 +163,10 @@ static PetscErrorCode MatMultAdd_SeqAIJHashGPU(Mat A, Vec x, Vec z, Vec y)
   PetscCall(OnDevice(A, x, y, &device));
   if (device) PetscCall(OnDevice(A, z, y, &device));
   PetscCall(MatSeqAIJHashGPUGetBaseOps(&base));
-  if (device) PetscCall(MultOnDevice(A, MULT_NONE, x, z, y));
-  else PetscCall(base->multadd(A, x, z, y));
+  if (device)
+    PetscCall(MultOnDevice(A, MULT_NONE, x, z, y));
+  else
+    PetscCall(base->multadd(A, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -169,8 +178,10 @@ static PetscErrorCode MatMultTranspose_SeqAIJHashGPU(Mat A, Vec x, Vec y)
   PetscFunctionBegin;
   PetscCall(OnDevice(A, x, y, &device));
   PetscCall(MatSeqAIJHashGPUGetBaseOps(&base));
-  if (device) PetscCall(MultOnDevice(A, MULT_TRANSPOSE, x, NULL, y));
-  else PetscCall(base->multtranspose(A, x, y));
+  if (device)
+    PetscCall(MultOnDevice(A, MULT_TRANSPOSE, x, NULL, y));
+  else
+    PetscCall(base->multtranspose(A, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -183,8 +194,10 @@ static PetscErrorCode MatMultTransposeAdd_SeqAIJHashGPU(Mat A, Vec x, Vec z, Vec
   PetscCall(OnDevice(A, x, y, &device));
   if (device) PetscCall(OnDevice(A, z, y, &device));
   PetscCall(MatSeqAIJHashGPUGetBaseOps(&base));
-  if (device) PetscCall(MultOnDevice(A, MULT_TRANSPOSE, x, z, y));
-  else PetscCall(base->multtransposeadd(A, x, z, y));
+  if (device)
+    PetscCall(MultOnDevice(A, MULT_TRANSPOSE, x, z, y));
+  else
+    PetscCall(base->multtransposeadd(A, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,7 +212,8 @@ static PetscErrorCode MatGetDiagonal_SeqAIJHashGPU(Mat A, Vec d)
   PetscFunctionBegin;
   PetscCall(OnDevice(A, d, d, &device));
   PetscCall(MatSeqAIJHashGPUGetBaseOps(&base));
-  if (!device) PetscCall(base->getdiagonal(A, d));
+  if (!device)
+    PetscCall(base->getdiagonal(A, d));
   else {
     PetscCall(MatSeqAIJHashGPUUpload(A, &copy));
     PetscCall(GetStream(&stream));

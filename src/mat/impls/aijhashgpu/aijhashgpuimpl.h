@@ -11,8 +11,8 @@
 
 /* A->spptr of both types; the blocks of a MATMPIAIJHASHGPU are MATSEQAIJHASHGPU and hold the copies on the GPU */
 typedef struct {
-  MatAIJHashGPUStatistics statistics; /* of the product that made this matrix; products == -1: none did */
-  SpMVDevice             *device;     /* copy of a sequential matrix on the GPU, NULL until used there */
+  MatAIJHashGPUStatistics statistics;          /* of the product that made this matrix; products == -1: none did */
+  SpMVDevice             *device;              /* copy of a sequential matrix on the GPU, NULL until used there */
   PetscObjectState        state, nonzerostate; /* of the copy */
 } Mat_AIJHashGPU;
 

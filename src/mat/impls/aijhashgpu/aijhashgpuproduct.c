@@ -89,7 +89,8 @@ static PetscErrorCode FactorChanged(const Factor *f, PetscBool *changed)
 static PetscErrorCode FactorOpen(Factor *f, const SpGEMMMatrix *previous)
 {
   PetscFunctionBegin;
-  if (!f->mat) f->csr = *previous;
+  if (!f->mat)
+    f->csr = *previous;
   else if (!f->transpose) {
     PetscCall(FactorGetCSR(f));
     PetscCall(MatSeqAIJGetArrayRead(f->mat, &f->csr.a));
@@ -267,7 +268,8 @@ static PetscErrorCode MatProductNumeric_SeqAIJHashGPU(Mat C)
 
     PetscCall(FactorOpen(&link->left, previous));
     PetscCall(FactorOpen(&link->right, previous));
-    if (l < chain->nlinks - 1) PetscCall(MatAIJHashGPUNumeric(C, &link->left.csr, &link->right.csr, link->i, link->j, link->a));
+    if (l < chain->nlinks - 1)
+      PetscCall(MatAIJHashGPUNumeric(C, &link->left.csr, &link->right.csr, link->i, link->j, link->a));
     else {
       PetscCall(MatSeqAIJGetArrayWrite(C, &ca));
       PetscCall(MatAIJHashGPUNumeric(C, &link->left.csr, &link->right.csr, ci, cj, ca));
@@ -335,7 +337,7 @@ static PetscErrorCode MatProductSymbolic_SeqAIJHashGPU(Mat C)
   PetscCall(PetscLayoutSetUp(C->cmap));
   PetscCall(PetscCalloc1(last->i[last->result.m], &a));
   PetscCall(MatSeqAIJHashGPUSetCSR(C, last->i, last->j, a));
-  last->i = last->j = NULL;
+  last->i = last->j                        = NULL;
   ((Mat_AIJHashGPU *)C->spptr)->statistics = total;
   C->ops->productnumeric                   = MatProductNumeric_SeqAIJHashGPU;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -371,7 +373,8 @@ PetscErrorCode MatProductSetFromOptions_SeqAIJHashGPU(Mat C)
 
   PetscFunctionBegin;
   PetscCall(MatProductAIJHashGPUUsesHash(C, &hash));
-  if (hash) C->ops->productsymbolic = MatProductSymbolic_SeqAIJHashGPU;
+  if (hash)
+    C->ops->productsymbolic = MatProductSymbolic_SeqAIJHashGPU;
   else {
     PetscCall(MatSeqAIJHashGPUGetBaseOps(&base));
     PetscCall(base->productsetfromoptions(C));

@@ -78,8 +78,8 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJHashGPU(Mat A, MatAssemblyType type)
 static PetscErrorCode MatMPIAIJHashGPUComposeProducts(Mat A, PetscBool add)
 {
   const char *const types[] = {MATMPIAIJ, MATMPIAIJHASHGPU};
-  PetscErrorCode (*f)(Mat) = add ? MatProductSetFromOptions_MPIAIJHashGPU : NULL;
-  PetscErrorCode (*g)(Mat) = add ? MatProductSetFromOptions_AIJHashGPU_Dense : NULL;
+  PetscErrorCode (*f)(Mat)  = add ? MatProductSetFromOptions_MPIAIJHashGPU : NULL;
+  PetscErrorCode (*g)(Mat)  = add ? MatProductSetFromOptions_AIJHashGPU_Dense : NULL;
   char name[128];
 
   PetscFunctionBegin;

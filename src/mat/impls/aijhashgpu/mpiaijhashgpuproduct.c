@@ -210,8 +210,10 @@ static PetscErrorCode ChainSetMats(const Mat_Product *product, Chain *chain)
   Mat   source = NULL;
 
   PetscFunctionBegin;
-  if (product->type == MATPRODUCT_AtB) source = product->A;
-  else if (product->type == MATPRODUCT_ABt || product->type == MATPRODUCT_PtAP || product->type == MATPRODUCT_RARt) source = product->B;
+  if (product->type == MATPRODUCT_AtB)
+    source = product->A;
+  else if (product->type == MATPRODUCT_ABt || product->type == MATPRODUCT_PtAP || product->type == MATPRODUCT_RARt)
+    source = product->B;
   if (source) {
     const MatReuse reuse = chain->transpose ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX;
 
@@ -279,8 +281,10 @@ static PetscErrorCode ChainSymbolic(Mat C, Chain *chain, MatAIJHashGPUStatistics
 
     PetscCall(PetscLogEventBegin(MAT_HashGPU_Gather, C, 0, 0, 0));
     PetscCall(RowsGetLocal(link->left, PETSC_TRUE, &link->A));
-    if (link->right) PetscCall(RowsGetLocal(link->right, PETSC_FALSE, &link->own));
-    else link->own = chain->link[l - 1].C;
+    if (link->right)
+      PetscCall(RowsGetLocal(link->right, PETSC_FALSE, &link->own));
+    else
+      link->own = chain->link[l - 1].C;
     PetscCall(LinkFetchStructure(link));
     PetscCall(PetscLogEventEnd(MAT_HashGPU_Gather, C, 0, 0, 0));
     A = RowsView(&link->A);
@@ -370,14 +374,16 @@ PetscErrorCode MatProductSetFromOptions_MPIAIJHashGPU(Mat C)
 {
   const struct _MatOps *base;
   const Mat_Product    *product = C->product;
-  const PetscLayout     inner   = product->type == MATPRODUCT_AtB || product->type == MATPRODUCT_PtAP ? product->B->rmap : product->type == MATPRODUCT_ABt || product->type == MATPRODUCT_RARt ? product->B->cmap : product->B->rmap;
+  const PetscLayout     inner   = product->type == MATPRODUCT_AtB || product->type == MATPRODUCT_PtAP ? product->B->rmap : product->type == MATPRODUCT_ABt || product->type == MATPRODUCT_RARt ? product->B->cmap
+                                                                                                                                                                                               : product->B->rmap;
   const PetscLayout     outer   = product->type == MATPRODUCT_AtB ? product->A->rmap : product->A->cmap;
   PetscBool             hash;
 
   PetscFunctionBegin;
   PetscCheck(inner->rstart == outer->rstart && inner->rend == outer->rend, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Factors of a parallel product must share their distribution: local range [%" PetscInt_FMT ", %" PetscInt_FMT ") of A against [%" PetscInt_FMT ", %" PetscInt_FMT ") of B", outer->rstart, outer->rend, inner->rstart, inner->rend);
   PetscCall(MatProductAIJHashGPUUsesHash(C, &hash));
-  if (hash) C->ops->productsymbolic = MatProductSymbolic_MPIAIJHashGPU;
+  if (hash)
+    C->ops->productsymbolic = MatProductSymbolic_MPIAIJHashGPU;
   else {
     PetscCall(MatMPIAIJHashGPUGetBaseOps(&base));
     PetscCall(base->productsetfromoptions(C));

@@ -42,7 +42,8 @@ static inline PetscInt MACKOWords(const MACKOMatrix *A)
 
 static inline PetscInt MACKOValueBits(MatMACKOValueType type)
 {
-  return type == MAT_MACKO_VALUES_SCALAR ? 8 * (PetscInt)sizeof(PetscScalar) : type == MAT_MACKO_VALUES_INT8 ? 8 : 16;
+  return type == MAT_MACKO_VALUES_SCALAR ? 8 * (PetscInt)sizeof(PetscScalar) : type == MAT_MACKO_VALUES_INT8 ? 8
+                                                                                                             : 16;
 }
 
 static inline PetscInt MACKODelta(const MACKOMatrix *A, PetscCount k)

@@ -54,7 +54,8 @@ static PetscBool MACKOExact(MatMACKOValueType type, PetscCount n, const PetscSca
 static PetscErrorCode MACKOChooseType(PetscCount n, const PetscScalar a[], MatMACKOValueType *type)
 {
   PetscFunctionBegin;
-  if (*type == MAT_MACKO_VALUES_AUTO) *type = MACKOExact(MAT_MACKO_VALUES_FP16, n, a) ? MAT_MACKO_VALUES_FP16 : MACKOExact(MAT_MACKO_VALUES_BF16, n, a) ? MAT_MACKO_VALUES_BF16 : MAT_MACKO_VALUES_SCALAR;
+  if (*type == MAT_MACKO_VALUES_AUTO) *type = MACKOExact(MAT_MACKO_VALUES_FP16, n, a) ? MAT_MACKO_VALUES_FP16 : MACKOExact(MAT_MACKO_VALUES_BF16, n, a) ? MAT_MACKO_VALUES_BF16
+                                                                                                                                                        : MAT_MACKO_VALUES_SCALAR;
   PetscCheck(!PetscDefined(USE_COMPLEX) || *type == MAT_MACKO_VALUES_SCALAR, PETSC_COMM_SELF, PETSC_ERR_SUP, "A MACKO matrix stores complex values as PetscScalar only, not %s; use -mat_macko_values scalar", MatMACKOValueTypes[*type]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -117,7 +118,8 @@ static PetscErrorCode MACKOEncodeRow(MACKOMatrix *A, PetscInt r, PetscInt n, con
         MACKOSetDelta(A, (*k)++, (1 << A->bits) - 1);
       }
       MACKOSetDelta(A, *k, skip);
-    } else A->bitmap[(size_t)r * MACKOWords(A) + j[l] / 64] |= (uint64_t)1 << (j[l] % 64);
+    } else
+      A->bitmap[(size_t)r * MACKOWords(A) + j[l] / 64] |= (uint64_t)1 << (j[l] % 64);
     PetscCall(MACKOStore(A, r, (*k)++, a[l]));
     previous = j[l];
   }
@@ -156,8 +158,10 @@ PetscErrorCode MACKOEncode_Host(PetscInt m, PetscInt n, const PetscInt i[], cons
   PetscCall(PetscMalloc1((PetscCount)m + 1, &A->start));
   /* room beyond the end: kernels read whole vectors */
   PetscCall(PetscCalloc1((size_t)A->stored * MACKOValueBits(A->type) / 8 + 64, (char **)&A->values));
-  if (A->bits) PetscCall(PetscCalloc1((size_t)A->stored * A->bits / 8 + 64, &A->deltas));
-  else PetscCall(PetscCalloc1((size_t)m * MACKOWords(A) + 1, &A->bitmap));
+  if (A->bits)
+    PetscCall(PetscCalloc1((size_t)A->stored * A->bits / 8 + 64, &A->deltas));
+  else
+    PetscCall(PetscCalloc1((size_t)m * MACKOWords(A) + 1, &A->bitmap));
   if (A->type == MAT_MACKO_VALUES_INT8) PetscCall(PetscMalloc1(m, &A->rowscale));
   A->start[0] = 0;
   for (PetscInt r = 0; r < m; r++) PetscCall(MACKOEncodeRow(A, r, i[r + 1] - i[r], j + i[r], a + i[r], &k));

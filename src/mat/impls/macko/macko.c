@@ -53,7 +53,8 @@ PetscErrorCode MatMACKOGetBuilder(Mat A, Mat *builder)
 
   PetscFunctionBegin;
   if (!a->builder) {
-    if (a->enc.start || a->A) PetscCall(MatMACKOToAIJ(A, &a->builder));
+    if (a->enc.start || a->A)
+      PetscCall(MatMACKOToAIJ(A, &a->builder));
     else {
       PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &a->builder));
       PetscCall(MatSetSizes(a->builder, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
@@ -94,7 +95,8 @@ static PetscErrorCode MatSetValues_MACKO(Mat A, PetscInt m, const PetscInt rows[
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   if (!a->builder && size == 1) PetscCall(MatMACKOGetBuilder(A, &builder));
-  if (a->builder) PetscCall(MatSetValues(a->builder, m, rows, n, cols, v, mode));
+  if (a->builder)
+    PetscCall(MatSetValues(a->builder, m, rows, n, cols, v, mode));
   else {
     for (PetscInt r = 0; r < m; r++)
       for (PetscInt c = 0; c < n; c++) PetscCall(MatMACKOStash(A, rows[r], cols[c], a->columnoriented ? v[(size_t)c * m + r] : v[(size_t)r * n + c], mode));
@@ -108,8 +110,10 @@ static PetscErrorCode MatSetOption_MACKO(Mat A, MatOption op, PetscBool flg)
 
   PetscFunctionBegin;
   if (op == MAT_ROW_ORIENTED) a->columnoriented = flg ? PETSC_FALSE : PETSC_TRUE;
-  if (a->builder && (op == MAT_ROW_ORIENTED || op == MAT_IGNORE_OFF_PROC_ENTRIES || op == MAT_NO_OFF_PROC_ENTRIES)) PetscCall(MatSetOption(a->builder, op, flg));
-  else PetscCall(PetscInfo(A, "Option %s has no effect on a compressed matrix\n", MatOptions[op]));
+  if (a->builder && (op == MAT_ROW_ORIENTED || op == MAT_IGNORE_OFF_PROC_ENTRIES || op == MAT_NO_OFF_PROC_ENTRIES))
+    PetscCall(MatSetOption(a->builder, op, flg));
+  else
+    PetscCall(PetscInfo(A, "Option %s has no effect on a compressed matrix\n", MatOptions[op]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,8 +192,10 @@ static PetscErrorCode MatMACKOTake(Mat A, Mat *aij)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  if (size == 1) PetscCall(MatMACKOEncodeFrom(A, *aij));
-  else PetscCall(MatMACKOEncodeParallel(A, *aij));
+  if (size == 1)
+    PetscCall(MatMACKOEncodeFrom(A, *aij));
+  else
+    PetscCall(MatMACKOEncodeParallel(A, *aij));
   PetscCall(MatDestroy(aij));
   A->nonzerostate++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -230,7 +236,8 @@ static PetscInt MatMACKODecodeRow(Mat A, PetscInt r, PetscInt *cols, PetscScalar
   diag = (Mat_MACKO *)a->A->data;
   off  = (Mat_MACKO *)a->B->data;
   n    = MACKODecodeRow_Host(&off->enc, r, cols, vals);
-  for (low = 0; low < n && a->garray[cols[low]] < start; low++);
+  for (low = 0; low < n && a->garray[cols[low]] < start; low++)
+    ;
   d = MACKODecodeRow_Host(&diag->enc, r, NULL, NULL);
   /* entries beyond the diagonal block make room for it */
   for (PetscInt k = n - 1; k >= low; k--) {
@@ -449,7 +456,8 @@ static PetscErrorCode MatDuplicate_MACKO(Mat A, MatDuplicateOption op, Mat *B)
     PetscCall(PetscArraycpy(b->garray, a->garray, n));
     PetscCall(VecDuplicate(a->ghosts, &b->ghosts));
     PetscCall(VecScatterCopy(a->scatter, &b->scatter));
-  } else PetscCall(MACKODuplicate(&a->enc, &b->enc));
+  } else
+    PetscCall(MACKODuplicate(&a->enc, &b->enc));
   (*B)->preallocated = PETSC_TRUE;
   (*B)->assembled    = A->assembled;
   PetscCall(MatBindToCPU(*B, A->boundtocpu));
@@ -489,8 +497,10 @@ static PetscErrorCode MatConvert_MACKO_AIJ(Mat A, MatType type, MatReuse reuse, 
   }
   PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, &C));
   PetscCall(MatDestroy(&B));
-  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));
-  else *newmat = C;
+  if (reuse == MAT_INPLACE_MATRIX)
+    PetscCall(MatHeaderReplace(A, &C));
+  else
+    *newmat = C;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -501,7 +511,8 @@ static PetscErrorCode MatConvertFrom_MACKO(Mat A, MatType type, MatReuse reuse, 
 
   PetscFunctionBegin;
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
-  if (reuse == MAT_REUSE_MATRIX) B = *newmat;
+  if (reuse == MAT_REUSE_MATRIX)
+    B = *newmat;
   else {
     PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &B));
     PetscCall(MatSetSizes(B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
@@ -517,8 +528,10 @@ static PetscErrorCode MatConvertFrom_MACKO(Mat A, MatType type, MatReuse reuse, 
   PetscCall(MatMACKOTake(B, &C));
   B->preallocated = B->assembled = PETSC_TRUE;
   PetscCall(PetscObjectStateIncrease((PetscObject)B));
-  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
-  else *newmat = B;
+  if (reuse == MAT_INPLACE_MATRIX)
+    PetscCall(MatHeaderReplace(A, &B));
+  else
+    *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -542,8 +555,8 @@ static PetscErrorCode MatLoad_MACKO(Mat A, PetscViewer viewer)
 
 static PetscErrorCode MatGetInfo_MACKO(Mat A, MatInfoType type, MatInfo *info)
 {
-  Mat_MACKO     *a     = (Mat_MACKO *)A->data;
-  const Mat      part[] = {a->A ? a->A : A, a->B};
+  Mat_MACKO     *a       = (Mat_MACKO *)A->data;
+  const Mat      part[]  = {a->A ? a->A : A, a->B};
   PetscLogDouble mine[3] = {0, 0, 0}, sum[3];
 
   PetscFunctionBegin;
@@ -604,7 +617,8 @@ static PetscErrorCode MatView_MACKO(Mat A, PetscViewer viewer)
       PetscCallMPI(MPIU_Allreduce(&mine, &most, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
       PetscCall(PetscViewerASCIIPrintf(viewer, "bytes stored by all processes: %.0f; rounding of values: largest %.3g; first process:\n", info.memory, (double)most));
       PetscCall(MatMACKOViewBlock(&((Mat_MACKO *)a->A->data)->enc, viewer));
-    } else if (a->enc.start) PetscCall(MatMACKOViewBlock(&a->enc, viewer));
+    } else if (a->enc.start)
+      PetscCall(MatMACKOViewBlock(&a->enc, viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatMACKOToAIJ(A, &B));
@@ -721,33 +735,33 @@ PetscErrorCode MatSetUp_MACKO(Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&a));
-  A->data                   = a;
-  A->ops->setvalues         = MatSetValues_MACKO;
-  A->ops->setfromoptions    = MatSetFromOptions_MACKO;
-  A->ops->setup             = MatSetUp_Layout;
-  A->ops->setoption         = MatSetOption_MACKO;
-  A->ops->assemblybegin     = MatAssemblyBegin_MACKO;
-  A->ops->assemblyend       = MatAssemblyEnd_MACKO;
-  A->ops->getrow            = MatGetRow_MACKO;
-  A->ops->restorerow        = MatRestoreRow_MACKO;
-  A->ops->getdiagonal       = MatGetDiagonal_MACKO;
-  A->ops->norm              = MatNorm_MACKO;
-  A->ops->scale             = MatScale_MACKO;
-  A->ops->diagonalscale     = MatDiagonalScale_MACKO;
-  A->ops->shift             = MatShift_MACKO;
-  A->ops->diagonalset       = MatDiagonalSet_MACKO;
-  A->ops->zerorows          = MatZeroRows_MACKO;
-  A->ops->zerorowscolumns   = MatZeroRowsColumns_MACKO;
-  A->ops->zeroentries       = MatZeroEntries_MACKO;
-  A->ops->duplicate         = MatDuplicate_MACKO;
-  A->ops->copy              = MatCopy_MACKO;
-  A->ops->convert           = MatConvert_MACKO_AIJ;
-  A->ops->convertfrom       = MatConvertFrom_MACKO;
-  A->ops->load              = MatLoad_MACKO;
-  A->ops->view              = MatView_MACKO;
-  A->ops->getinfo           = MatGetInfo_MACKO;
-  A->ops->bindtocpu         = MatBindToCPU_MACKO;
-  A->ops->destroy           = MatDestroy_MACKO;
+  A->data                 = a;
+  A->ops->setvalues       = MatSetValues_MACKO;
+  A->ops->setfromoptions  = MatSetFromOptions_MACKO;
+  A->ops->setup           = MatSetUp_Layout;
+  A->ops->setoption       = MatSetOption_MACKO;
+  A->ops->assemblybegin   = MatAssemblyBegin_MACKO;
+  A->ops->assemblyend     = MatAssemblyEnd_MACKO;
+  A->ops->getrow          = MatGetRow_MACKO;
+  A->ops->restorerow      = MatRestoreRow_MACKO;
+  A->ops->getdiagonal     = MatGetDiagonal_MACKO;
+  A->ops->norm            = MatNorm_MACKO;
+  A->ops->scale           = MatScale_MACKO;
+  A->ops->diagonalscale   = MatDiagonalScale_MACKO;
+  A->ops->shift           = MatShift_MACKO;
+  A->ops->diagonalset     = MatDiagonalSet_MACKO;
+  A->ops->zerorows        = MatZeroRows_MACKO;
+  A->ops->zerorowscolumns = MatZeroRowsColumns_MACKO;
+  A->ops->zeroentries     = MatZeroEntries_MACKO;
+  A->ops->duplicate       = MatDuplicate_MACKO;
+  A->ops->copy            = MatCopy_MACKO;
+  A->ops->convert         = MatConvert_MACKO_AIJ;
+  A->ops->convertfrom     = MatConvertFrom_MACKO;
+  A->ops->load            = MatLoad_MACKO;
+  A->ops->view            = MatView_MACKO;
+  A->ops->getinfo         = MatGetInfo_MACKO;
+  A->ops->bindtocpu       = MatBindToCPU_MACKO;
+  A->ops->destroy         = MatDestroy_MACKO;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocation_C", MatSeqAIJSetPreallocation_MACKO));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", MatMPIAIJSetPreallocation_MACKO));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMACKOSetEncoding_C", MatMACKOSetEncoding_MACKO));
@@ -768,25 +782,33 @@ static PetscErrorCode MatMACKOApply(Mat A, PetscBool add, Vec x, Vec y)
   if (MatUsesDevice_MACKO(A, x)) {
     if (!a->device) PetscCall(MACKODeviceCreate(&a->enc, &a->device));
     PetscCall(VecCUDAGetArrayRead(x, &xa));
-    if (add) PetscCall(VecCUDAGetArray(y, &ya));
-    else PetscCall(VecCUDAGetArrayWrite(y, &ya));
+    if (add)
+      PetscCall(VecCUDAGetArray(y, &ya));
+    else
+      PetscCall(VecCUDAGetArrayWrite(y, &ya));
     PetscCall(PetscLogGpuTimeBegin());
     PetscCall(MACKOMult_CUDA(a->device, add, xa, ya));
     PetscCall(PetscLogGpuTimeEnd());
     PetscCall(VecCUDARestoreArrayRead(x, &xa));
-    if (add) PetscCall(VecCUDARestoreArray(y, &ya));
-    else PetscCall(VecCUDARestoreArrayWrite(y, &ya));
+    if (add)
+      PetscCall(VecCUDARestoreArray(y, &ya));
+    else
+      PetscCall(VecCUDARestoreArrayWrite(y, &ya));
     PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)a->enc.nonzeros));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #endif
   PetscCall(VecGetArrayRead(x, &xa));
-  if (add) PetscCall(VecGetArray(y, &ya));
-  else PetscCall(VecGetArrayWrite(y, &ya));
+  if (add)
+    PetscCall(VecGetArray(y, &ya));
+  else
+    PetscCall(VecGetArrayWrite(y, &ya));
   MACKOMult_Host(&a->enc, add, xa, ya);
   PetscCall(VecRestoreArrayRead(x, &xa));
-  if (add) PetscCall(VecRestoreArray(y, &ya));
-  else PetscCall(VecRestoreArrayWrite(y, &ya));
+  if (add)
+    PetscCall(VecRestoreArray(y, &ya));
+  else
+    PetscCall(VecRestoreArrayWrite(y, &ya));
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)a->enc.nonzeros));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,23 +8,23 @@
 #include "mult.h"
 
 typedef struct {
-  Mat               builder; /* while values are set */
-  PetscBool         columnoriented;
-  PetscCount        nstash, allocatedstash; /* values set in an assembled parallel matrix */
+  Mat        builder; /* while values are set */
+  PetscBool  columnoriented;
+  PetscCount nstash, allocatedstash; /* values set in an assembled parallel matrix */
   struct {
     PetscInt    row, col;
     PetscScalar value;
-  } *stash;
+  } * stash;
   InsertMode        stashmode;
   MatMACKOEncoding  encoding;
   PetscInt          bits;
   MatMACKOValueType type;
-  MACKOMatrix       enc; /* sequential: the matrix */
+  MACKOMatrix       enc;     /* sequential: the matrix */
   PetscInt         *rowcols; /* of MatGetRow() */
   PetscScalar      *rowvals;
   PetscBool         rowactive;
 #if defined(PETSC_HAVE_CUDA)
-  MACKODevice       device;
+  MACKODevice device;
 #endif
 
   Mat        A, B;   /* parallel: diagonal and off-diagonal block, both MATSEQMACKO */
@@ -37,9 +37,9 @@ PETSC_INTERN PetscLogEvent MAT_MACKOEncode;
 
 PETSC_INTERN PetscErrorCode MatCreate_SeqMACKO(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_MPIMACKO(Mat);
-PETSC_INTERN PetscErrorCode MatSetUp_MACKO(Mat);       /* what both share: operations, options, data */
+PETSC_INTERN PetscErrorCode MatSetUp_MACKO(Mat); /* what both share: operations, options, data */
 PETSC_INTERN PetscErrorCode MatMACKOGetBuilder(Mat, Mat *);
-PETSC_INTERN PetscErrorCode MatMACKOToAIJ(Mat, Mat *);  /* a new MATAIJ */
+PETSC_INTERN PetscErrorCode MatMACKOToAIJ(Mat, Mat *);           /* a new MATAIJ */
 PETSC_INTERN PetscErrorCode MatMACKOEncodeFrom(Mat, Mat seqaij); /* sequential */
 
 static inline PetscBool MatUsesDevice_MACKO(Mat A, Vec x)

@@ -21,8 +21,10 @@ static PetscErrorCode MatMACKOApply_MPI(Mat A, Vec x, Vec y, Vec z)
   PetscFunctionBegin;
   PetscCall(MatMACKOGhosts(A, x));
   PetscCall(VecScatterBegin(a->scatter, x, a->ghosts, INSERT_VALUES, SCATTER_FORWARD));
-  if (y) PetscCall((*a->A->ops->multadd)(a->A, x, y, z));
-  else PetscCall((*a->A->ops->mult)(a->A, x, z));
+  if (y)
+    PetscCall((*a->A->ops->multadd)(a->A, x, y, z));
+  else
+    PetscCall((*a->A->ops->mult)(a->A, x, z));
   PetscCall(VecScatterEnd(a->scatter, x, a->ghosts, INSERT_VALUES, SCATTER_FORWARD));
   PetscCall((*a->B->ops->multadd)(a->B, a->ghosts, z, z));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -49,8 +51,10 @@ static PetscErrorCode MatMACKOApplyTranspose_MPI(Mat A, Vec x, Vec y, Vec z)
   PetscFunctionBegin;
   PetscCall(MatMACKOGhosts(A, x));
   PetscCall((*a->B->ops->multtranspose)(a->B, x, a->ghosts));
-  if (y) PetscCall((*a->A->ops->multtransposeadd)(a->A, x, y, z));
-  else PetscCall((*a->A->ops->multtranspose)(a->A, x, z));
+  if (y)
+    PetscCall((*a->A->ops->multtransposeadd)(a->A, x, y, z));
+  else
+    PetscCall((*a->A->ops->multtranspose)(a->A, x, z));
   PetscCall(VecScatterBegin(a->scatter, a->ghosts, z, ADD_VALUES, SCATTER_REVERSE));
   PetscCall(VecScatterEnd(a->scatter, a->ghosts, z, ADD_VALUES, SCATTER_REVERSE));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -84,7 +84,8 @@ static inline AVX512 __attribute__((always_inline)) void Rows(MatMACKOValueType 
   for (PetscInt r = 0; r < A->m; r += ROWS) {
     const int count = (int)PetscMin(ROWS, A->m - r);
 
-    if (count == ROWS) Sums(type, ROWS, A, r, x, sum);
+    if (count == ROWS)
+      Sums(type, ROWS, A, r, x, sum);
     else
       for (int u = 0; u < count; u++) Sums(type, 1, A, r + u, x, sum + u);
     for (int u = 0; u < count; u++) {

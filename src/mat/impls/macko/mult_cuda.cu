@@ -81,8 +81,8 @@ static __device__ inline int WarpExclusive(int v, int lane)
 template <int TYPE> static __device__ inline PetscReal WarpDelta(const MACKOMatrix &A, PetscCount begin, PetscCount end, int lane, const PetscReal *__restrict__ x)
 {
   const int perbyte = 8 / A.bits, most = (1 << A.bits) - 1;
-  PetscReal sum     = 0;
-  PetscInt  column  = -1; /* of the last entry of the batch before */
+  PetscReal sum    = 0;
+  PetscInt  column = -1; /* of the last entry of the batch before */
 
   for (PetscCount k = begin; k < end; k += 32) {
     const PetscCount mine  = k + lane;
@@ -101,10 +101,10 @@ template <int TYPE> static __device__ inline PetscReal WarpBitmap(const MACKOMat
   PetscReal sum = 0;
 
   for (PetscInt w = 0; w < words; w += 32) {
-    const PetscInt mine   = w + lane;
-    uint64_t       word   = mine < words ? A.bitmap[(size_t)row * words + mine] : 0;
-    const int      count  = __popcll(word), before = WarpExclusive(count, lane);
-    PetscCount     entry  = k + before;
+    const PetscInt mine  = w + lane;
+    uint64_t       word  = mine < words ? A.bitmap[(size_t)row * words + mine] : 0;
+    const int      count = __popcll(word), before = WarpExclusive(count, lane);
+    PetscCount     entry = k + before;
 
     for (; word; word &= word - 1) sum += DeviceValue<TYPE>(A.values, entry++) * x[64 * mine + __ffsll((long long)word) - 1];
     k += __shfl_sync(0xffffffffu, before + count, 31);
@@ -114,8 +114,8 @@ template <int TYPE> static __device__ inline PetscReal WarpBitmap(const MACKOMat
 
 template <int TYPE> static __global__ void MultKernel(MACKOMatrix A, bool add, const PetscReal *__restrict__ x, PetscReal *__restrict__ y)
 {
-  const PetscInt row   = blockIdx.x * WARPS + threadIdx.x / 32;
-  const int      lane  = threadIdx.x % 32;
+  const PetscInt row  = blockIdx.x * WARPS + threadIdx.x / 32;
+  const int      lane = threadIdx.x % 32;
   PetscReal      sum;
 
   if (row >= A.m) return; /* whole warps */

@@ -27,7 +27,7 @@ static inline float FloatFromHalf(uint16_t h)
   const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = (uint32_t)(h & 0x7fffu) << 13;
 
   if ((h & 0x7c00u) == 0x7c00u) return FloatFromBits(sign | 0x7f800000u | rest); /* infinity, NaN */
-  return FloatFromBits(sign | BitsFromFloat(FloatFromBits(rest) * 0x1p112f));     /* subnormals come out right, too */
+  return FloatFromBits(sign | BitsFromFloat(FloatFromBits(rest) * 0x1p112f));    /* subnormals come out right, too */
 }
 
 /* infinity beyond 65504 */

@@ -46,7 +46,8 @@ static PetscErrorCode MatShellFEMGetLocal(Mat A, PetscBool box, Vec *stored, Vec
 
   PetscFunctionBegin;
   if (!*stored) {
-    if (box) PetscCall(DMCreateLocalVector(a->dm, stored));
+    if (box)
+      PetscCall(DMCreateLocalVector(a->dm, stored));
     else {
       PetscCall(VecCreateSeq(PETSC_COMM_SELF, A->rmap->n + a->nghost * A->rmap->bs, stored));
       PetscCall(VecSetBlockSize(*stored, A->rmap->bs));
@@ -111,7 +112,8 @@ static PetscErrorCode MatShellFEMApplyGroup_Host(Mat A, ShellFEMGroup g, PetscBo
 {
   Mat_ShellFEM         *a    = (Mat_ShellFEM *)A->data;
   const ElementMatrices m    = ShellFEMGroupMatrices(g);
-  const unsigned char  *mask = !masked ? NULL : g->iscells ? a->boxmask : a->mask;
+  const unsigned char  *mask = !masked ? NULL : g->iscells ? a->boxmask
+                                                           : a->mask;
   const PetscScalar    *xa;
   PetscScalar          *ya;
 
@@ -119,13 +121,17 @@ static PetscErrorCode MatShellFEMApplyGroup_Host(Mat A, ShellFEMGroup g, PetscBo
   PetscCall(VecGetArrayRead(x, &xa));
   PetscCall(VecGetArray(y, &ya));
   if (g->iscells) {
-    if (transpose) ElementApplyTransposeLattice_Host(&m, &a->box, g->plan, mask, xa, ya);
-    else ElementApplyLattice_Host(&m, &a->box, g->plan, mask, xa, ya);
+    if (transpose)
+      ElementApplyTransposeLattice_Host(&m, &a->box, g->plan, mask, xa, ya);
+    else
+      ElementApplyLattice_Host(&m, &a->box, g->plan, mask, xa, ya);
   } else {
     const ElementMesh mesh = {g->nen, g->bs, g->conn};
 
-    if (transpose) ElementApplyTransposeMesh_Host(&m, &mesh, mask, xa, ya);
-    else ElementApplyMesh_Host(&m, &mesh, mask, xa, ya);
+    if (transpose)
+      ElementApplyTransposeMesh_Host(&m, &mesh, mask, xa, ya);
+    else
+      ElementApplyMesh_Host(&m, &mesh, mask, xa, ya);
   }
   PetscCall(VecRestoreArrayRead(x, &xa));
   PetscCall(VecRestoreArray(y, &ya));
@@ -217,8 +223,10 @@ static PetscErrorCode MatShellFEMApply(Mat A, PetscBool transpose, Vec x, Vec y)
     PetscCall(VecPointwiseMult(y, *left, y));
   }
   if (a->D) PetscCall(MatShellFEMAddDiagonal(A, &a->D, x, y));
-  if (a->S && transpose) PetscCall(MatMultTransposeAdd(a->S, x, y, y));
-  else if (a->S) PetscCall(MatMultAdd(a->S, x, y, y));
+  if (a->S && transpose)
+    PetscCall(MatMultTransposeAdd(a->S, x, y, y));
+  else if (a->S)
+    PetscCall(MatMultAdd(a->S, x, y, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -244,8 +252,10 @@ static PetscErrorCode MatShellFEMApplyAdd(Mat A, PetscBool transpose, Vec x, Vec
   PetscFunctionBegin;
   PetscCall(VecDuplicate(z, &w));
   PetscCall(MatShellFEMApply(A, transpose, x, w));
-  if (z == y) PetscCall(VecAXPY(z, 1., w));
-  else PetscCall(VecWAXPY(z, 1., w, y));
+  if (z == y)
+    PetscCall(VecAXPY(z, 1., w));
+  else
+    PetscCall(VecWAXPY(z, 1., w, y));
   PetscCall(VecDestroy(&w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -291,11 +301,14 @@ static PetscErrorCode MatShellFEMGetElementBlocks(Mat A, PetscScalar **blocks)
       const ElementMatrices m    = ShellFEMGroupMatrices(g);
       const ElementMesh     mesh = {g->nen, g->bs, g->conn};
 
-      if (box) ElementBlockDiagonalLattice_Host(&m, &a->box, blocksl);
-      else if (g->bs == b) ElementBlockDiagonalMesh_Host(&m, &mesh, blocksl);
+      if (box)
+        ElementBlockDiagonalLattice_Host(&m, &a->box, blocksl);
+      else if (g->bs == b)
+        ElementBlockDiagonalMesh_Host(&m, &mesh, blocksl);
       else { /* lists of dofs: the kernel gives the diagonal, entries between dofs of a node are added here */
         for (PetscInt e = 0; e < g->nel; e++) {
-          const PetscScalar *K = g->ref[e] == ELEMENT_NONE ? NULL : g->ref[e] == ELEMENT_FULL ? g->full + (size_t)g->fullindex[e] * g->ndof * g->ndof : g->K + (size_t)g->ref[e] * g->ndof * g->ndof;
+          const PetscScalar *K = g->ref[e] == ELEMENT_NONE ? NULL : g->ref[e] == ELEMENT_FULL ? g->full + (size_t)g->fullindex[e] * g->ndof * g->ndof
+                                                                                              : g->K + (size_t)g->ref[e] * g->ndof * g->ndof;
           const PetscInt    *c = g->conn + (size_t)e * g->nen;
 
           for (PetscInt r = 0; r < g->ndof && K; r++)
@@ -306,16 +319,21 @@ static PetscErrorCode MatShellFEMGetElementBlocks(Mat A, PetscScalar **blocks)
     }
     for (PetscInt c = 0; c < b; c++) { /* one column of all blocks at a time goes through the vector of the rows */
       PetscCall(VecSet(column, 0.));
-      if (same) local = column;
-      else if (box) PetscCall(DMGetLocalVector(a->dm, &local));
-      else PetscCall(VecCreateSeq(PETSC_COMM_SELF, nl * b, &local));
+      if (same)
+        local = column;
+      else if (box)
+        PetscCall(DMGetLocalVector(a->dm, &local));
+      else
+        PetscCall(VecCreateSeq(PETSC_COMM_SELF, nl * b, &local));
       PetscCall(VecGetArrayWrite(local, &d));
       for (PetscInt node = 0; node < nl; node++)
         for (PetscInt r = 0; r < b; r++) d[node * b + r] = blocksl[((size_t)node * b + c) * b + r];
       PetscCall(VecRestoreArrayWrite(local, &d));
       PetscCall(MatShellFEMReverseEnd(A, box ? PETSC_TRUE : PETSC_FALSE, local, column));
-      if (!same && box) PetscCall(DMRestoreLocalVector(a->dm, &local));
-      else if (!same) PetscCall(VecDestroy(&local));
+      if (!same && box)
+        PetscCall(DMRestoreLocalVector(a->dm, &local));
+      else if (!same)
+        PetscCall(VecDestroy(&local));
       PetscCall(VecGetArray(column, &d));
       for (PetscInt node = 0; node < nodes; node++)
         for (PetscInt r = 0; r < b; r++) all[((size_t)node * b + c) * b + r] += d[node * b + r];
@@ -392,8 +410,8 @@ static PetscErrorCode BlocksScale(PetscInt nodes, PetscInt b, Vec left, Vec righ
 
 PetscErrorCode MatInvertBlockDiagonal_ShellFEM(Mat A, const PetscScalar **values)
 {
-  Mat_ShellFEM  *a     = (Mat_ShellFEM *)A->data;
-  const PetscInt b     = A->rmap->bs, nodes = A->rmap->n / b;
+  Mat_ShellFEM  *a = (Mat_ShellFEM *)A->data;
+  const PetscInt b = A->rmap->bs, nodes = A->rmap->n / b;
   PetscBLASInt   n, lwork, info, *pivot;
   PetscScalar   *work;
 

@@ -131,7 +131,7 @@ static PetscErrorCode MatSettle(Mat S)
 /* Values that were kept go to the side matrix; where they replace others, elements have gone there before */
 static PetscErrorCode MatShellFEMApplyPending(Mat A, PetscBool demote)
 {
-  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+  Mat_ShellFEM *a   = (Mat_ShellFEM *)A->data;
   PetscBool     old = a->S ? PETSC_TRUE : PETSC_FALSE;
   Mat           S;
 
@@ -182,7 +182,8 @@ PetscErrorCode MatAssemblyEnd_ShellFEM(Mat A, MatAssemblyType type)
     PetscCall(MatShellFEMGetLattice(A, &lattice));
   }
   if (any[STRUCTURE] && any[INSERTS] && any[ELEMENTS]) PetscCall(MatShellFEMNumber(A)); /* demotion reads the numbering */
-  if (any[PENDING] && !any[NONZERO] && !any[SIDE] && !(any[INSERTS] && any[ELEMENTS])) a->npending = 0; /* preallocation: zeros into nothing */
+  if (any[PENDING] && !any[NONZERO] && !any[SIDE] && !(any[INSERTS] && any[ELEMENTS]))
+    a->npending = 0; /* preallocation: zeros into nothing */
   else if (any[PENDING]) {
     PetscCall(MatShellFEMApplyPending(A, any[INSERTS] && any[ELEMENTS] ? PETSC_TRUE : PETSC_FALSE));
     any[SIDE] = PETSC_TRUE;
@@ -228,10 +229,12 @@ static PetscErrorCode MatShellFEMAddGroupTo(Mat A, ShellFEMGroup g, const PetscS
         const PetscInt i = e % a->cells[0], j = e / a->cells[0] % a->cells[1], c = e / a->cells[0] / a->cells[1];
 
         node = ((c + (n >> 2)) * a->box.ny + j + ((n >> 1) & 1)) * a->box.nx + i + (n & 1);
-      } else node = g->conn[(size_t)e * g->nen + n];
+      } else
+        node = g->conn[(size_t)e * g->nen + n];
       for (PetscInt c = 0; c < g->bs; c++) local[n * g->bs + c] = node * g->bs + c;
     }
-    if (g->iscells) PetscCall(ISLocalToGlobalMappingApply(A->rmap->mapping, g->ndof, local, rows));
+    if (g->iscells)
+      PetscCall(ISLocalToGlobalMappingApply(A->rmap->mapping, g->ndof, local, rows));
     else
       for (PetscInt n = 0; n < g->ndof; n++) rows[n] = ShellFEMGroupGlobalNode(A, local[n] / b) * b + local[n] % b;
     for (PetscInt p = 0; p < g->ndof; p++)
@@ -274,7 +277,8 @@ static PetscErrorCode MatShellFEMAddTo(Mat A, Mat B)
       PetscCall(MatShellFEMLocalCopy(A, box ? PETSC_TRUE : PETSC_FALSE, a->L, &l));
       PetscCall(MatShellFEMLocalCopy(A, box ? PETSC_TRUE : PETSC_FALSE, a->R, &r));
     }
-    if (box) PetscCall(MatShellFEMAddGroupTo(A, a->lattice, l, r, B));
+    if (box)
+      PetscCall(MatShellFEMAddGroupTo(A, a->lattice, l, r, B));
     else
       for (ShellFEMGroup g = a->groups; g; g = g->next) PetscCall(MatShellFEMAddGroupTo(A, g, l, r, B));
     PetscCall(PetscFree(l));
@@ -350,8 +354,10 @@ PetscErrorCode MatConvert_ShellFEM(Mat A, MatType type, MatReuse reuse, Mat *new
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, &C));
-  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));
-  else *newmat = C;
+  if (reuse == MAT_INPLACE_MATRIX)
+    PetscCall(MatHeaderReplace(A, &C));
+  else
+    *newmat = C;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

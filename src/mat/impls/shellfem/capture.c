@@ -50,7 +50,7 @@ PetscErrorCode ShellFEMGroupDestroy(ShellFEMGroup *group)
 
 PetscErrorCode ShellFEMGroupDuplicate(ShellFEMGroup g, PetscBool values, ShellFEMGroup *copy)
 {
-  const size_t size = (size_t)g->ndof * g->ndof;
+  const size_t  size = (size_t)g->ndof * g->ndof;
   ShellFEMGroup c;
 
   PetscFunctionBegin;
@@ -131,8 +131,8 @@ PetscErrorCode ShellFEMGroupSetFull(ShellFEMGroup g, PetscInt e, const PetscScal
 /* v == s K_r within rtol of its largest entry? */
 static PetscBool ShellFEMGroupMatches(ShellFEMGroup g, PetscInt r, const PetscScalar v[], PetscReal rtol, PetscScalar *s)
 {
-  const PetscInt     size = g->ndof * g->ndof;
-  const PetscScalar *K    = g->K + (size_t)r * size;
+  const PetscInt     size  = g->ndof * g->ndof;
+  const PetscScalar *K     = g->K + (size_t)r * size;
   const PetscScalar  scale = v[g->pivot[r]] / K[g->pivot[r]];
   const PetscReal    tol   = rtol * PetscAbsScalar(v[g->pivot[r]]);
 
@@ -290,7 +290,8 @@ PetscErrorCode MatSetValues_ShellFEM(Mat A, PetscInt m, const PetscInt rows[], P
   PetscFunctionBegin;
   if (!v || !m || !n) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt r = 0; r < m && element; r++) {
-    if (rows[r] != cols[r]) element = PETSC_FALSE;
+    if (rows[r] != cols[r])
+      element = PETSC_FALSE;
     else if (rows[r] >= 0) {
       PetscCheck(rows[r] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Row %" PetscInt_FMT " of an element is beyond the last, %" PetscInt_FMT, rows[r], A->rmap->N - 1);
       kept[count]   = r;
@@ -308,8 +309,10 @@ PetscErrorCode MatSetValues_ShellFEM(Mat A, PetscInt m, const PetscInt rows[], P
     if (count) {
       const PetscInt b = A->rmap->bs;
 
-      if (RowsAreNodes(count, list, b, node)) PetscCall(MatShellFEMAddElement(A, count / b, b, node, k));
-      else PetscCall(MatShellFEMAddElement(A, count, 1, list, k));
+      if (RowsAreNodes(count, list, b, node))
+        PetscCall(MatShellFEMAddElement(A, count / b, b, node, k));
+      else
+        PetscCall(MatShellFEMAddElement(A, count, 1, list, k));
     }
     if (k != v) PetscCall(PetscFree(k));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -408,9 +411,9 @@ PetscErrorCode MatShellFEMGetLattice(Mat A, ShellFEMGroup *lattice)
 /* The cell with these local nodes, and which of its corners each of them is; -1: no cell */
 static PetscInt LatticeFindCell(const Mat_ShellFEM *a, PetscInt nen, const PetscInt node[], PetscInt corner[])
 {
-  const PetscInt  nx = a->box.nx, ny = a->box.ny;
-  PetscInt        lowest = node[0], i, j, k;
-  unsigned int    found  = 0;
+  const PetscInt nx = a->box.nx, ny = a->box.ny;
+  PetscInt       lowest = node[0], i, j, k;
+  unsigned int   found  = 0;
 
   for (PetscInt n = 1; n < nen; n++) lowest = PetscMin(lowest, node[n]);
   i = lowest % nx;
@@ -459,10 +462,14 @@ PetscErrorCode MatSetValuesLocal_ShellFEM(Mat A, PetscInt m, const PetscInt rows
     }
   }
   PetscCall(PetscMalloc2(m, &r, n, &c));
-  if (A->rmap->mapping) PetscCall(ISLocalToGlobalMappingApply(A->rmap->mapping, m, rows, r));
-  else PetscCall(PetscArraycpy(r, rows, m));
-  if (A->cmap->mapping) PetscCall(ISLocalToGlobalMappingApply(A->cmap->mapping, n, cols, c));
-  else PetscCall(PetscArraycpy(c, cols, n));
+  if (A->rmap->mapping)
+    PetscCall(ISLocalToGlobalMappingApply(A->rmap->mapping, m, rows, r));
+  else
+    PetscCall(PetscArraycpy(r, rows, m));
+  if (A->cmap->mapping)
+    PetscCall(ISLocalToGlobalMappingApply(A->cmap->mapping, n, cols, c));
+  else
+    PetscCall(PetscArraycpy(c, cols, n));
   PetscCall(MatSetValues_ShellFEM(A, m, r, n, c, v, mode));
   PetscCall(PetscFree2(r, c));
   PetscFunctionReturn(PETSC_SUCCESS);

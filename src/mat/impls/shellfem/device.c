@@ -57,8 +57,8 @@ PetscErrorCode ShellFEMDeviceDestroy(ShellFEMDevice *device)
 
 static PetscErrorCode DeviceGroupUpload(Mat A, ShellFEMGroup g, DeviceGroup *d)
 {
-  Mat_ShellFEM  *a     = (Mat_ShellFEM *)A->data;
-  const size_t   size  = sizeof(PetscScalar) * (size_t)g->ndof * g->ndof, nel = (size_t)g->nel;
+  Mat_ShellFEM  *a    = (Mat_ShellFEM *)A->data;
+  const size_t   size = sizeof(PetscScalar) * (size_t)g->ndof * g->ndof, nel = (size_t)g->nel;
   const PetscInt nodes = (A->rmap->n / A->rmap->bs + a->nghost) * (A->rmap->bs / g->bs);
 
   PetscFunctionBegin;
@@ -71,8 +71,8 @@ static PetscErrorCode DeviceGroupUpload(Mat A, ShellFEMGroup g, DeviceGroup *d)
   PetscCall(Upload(size * g->nfull, g->full, (const void **)&d->m.full));
   PetscCall(Upload(sizeof(PetscInt) * nel, g->nfull ? g->fullindex : NULL, (const void **)&d->m.fullindex));
   if (!g->iscells) {
-    const ElementMesh mesh  = {g->nen, g->bs, g->conn};
-    PetscCount        n     = (PetscCount)g->nel * g->nen, *start;
+    const ElementMesh mesh = {g->nen, g->bs, g->conn};
+    PetscCount        n    = (PetscCount)g->nel * g->nen, *start;
     PetscInt         *element;
     unsigned short   *corner;
 
@@ -116,19 +116,20 @@ static PetscErrorCode MatShellFEMGetDevice(Mat A, ShellFEMGroup g, DeviceGroup *
     if (a->lattice) PetscCall(DeviceGroupUpload(A, a->lattice, &a->device->group[n++]));
     for (ShellFEMGroup h = a->groups; h; h = h->next) PetscCall(DeviceGroupUpload(A, h, &a->device->group[n++]));
   }
-  for (n = 0; a->device->group[n].g != g; n++);
+  for (n = 0; a->device->group[n].g != g; n++)
+    ;
   *d = &a->device->group[n];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatShellFEMApplyElements_CUDA(Mat A, ShellFEMGroup g, PetscBool transpose, PetscBool masked, Vec x, Vec y)
 {
-  Mat_ShellFEM       *a = (Mat_ShellFEM *)A->data;
-  DeviceGroup        *d = NULL;
-  PetscDeviceContext  dctx;
-  void               *handle;
-  const PetscScalar  *xa;
-  PetscScalar        *ya;
+  Mat_ShellFEM      *a = (Mat_ShellFEM *)A->data;
+  DeviceGroup       *d = NULL;
+  PetscDeviceContext dctx;
+  void              *handle;
+  const PetscScalar *xa;
+  PetscScalar       *ya;
 
   PetscFunctionBegin;
   PetscCall(MatShellFEMGetDevice(A, g, &d));
@@ -137,8 +138,10 @@ PetscErrorCode MatShellFEMApplyElements_CUDA(Mat A, ShellFEMGroup g, PetscBool t
   PetscCall(VecCUDAGetArrayRead(x, &xa));
   PetscCall(VecCUDAGetArray(y, &ya));
   PetscCall(PetscLogGpuTimeBegin());
-  if (g->iscells) PetscCall(ElementApplyLattice_CUDA(&d->m, &a->box, g->plan, transpose, masked ? d->mask : NULL, xa, ya, *(cudaStream_t *)handle));
-  else if (g->nel) PetscCall(ElementApplyMesh_CUDA(&d->m, &d->mesh, &d->around, (A->rmap->n / A->rmap->bs + a->nghost) * (A->rmap->bs / g->bs), transpose, masked ? d->mask : NULL, xa, ya, *(cudaStream_t *)handle));
+  if (g->iscells)
+    PetscCall(ElementApplyLattice_CUDA(&d->m, &a->box, g->plan, transpose, masked ? d->mask : NULL, xa, ya, *(cudaStream_t *)handle));
+  else if (g->nel)
+    PetscCall(ElementApplyMesh_CUDA(&d->m, &d->mesh, &d->around, (A->rmap->n / A->rmap->bs + a->nghost) * (A->rmap->bs / g->bs), transpose, masked ? d->mask : NULL, xa, ya, *(cudaStream_t *)handle));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(VecCUDARestoreArray(y, &ya));
   PetscCall(VecCUDARestoreArrayRead(x, &xa));

@@ -79,7 +79,7 @@ PETSC_EXTERN const char    *ElementPlanName(ElementPlan); /* "dense" for NULL, "
   The parity form (element_lattice_host.c): blocks[g][c][d] couples mode g ^ bit(c) of component c with mode g ^ bit(d)
   of component d; rigid: modes of translation are left out, and mode 7 has only itself.
 */
-typedef PetscScalar ElementParityBlocks[8][3][3];
+typedef PetscScalar                     ElementParityBlocks[8][3][3];
 PETSC_EXTERN const ElementParityBlocks *ElementPlanGetParity(ElementPlan, PetscBool transpose, PetscBool *rigid); /* [nref] */
 
 /* The elements around each of nnode nodes, ascending: start[nnode + 1], element[nel*nen], corner[nel*nen] from PetscMalloc */

@@ -14,12 +14,12 @@ typedef PetscReal Scalar; /* complex is refused by the launchers */
 
 /* Matrices, and how elements and nodes find each other: lists, or the formula of a lattice (conn NULL) */
 typedef struct {
-  PetscInt              ndof, nel, nen, bs, nnode;
-  const PetscInt       *ref, *fullindex;
-  const Scalar         *K, *scale, *full;
-  const PetscInt       *conn;
-  ElementAdjacency      around;
-  ElementLattice        lattice;
+  PetscInt         ndof, nel, nen, bs, nnode;
+  const PetscInt  *ref, *fullindex;
+  const Scalar    *K, *scale, *full;
+  const PetscInt  *conn;
+  ElementAdjacency around;
+  ElementLattice   lattice;
 } Elements;
 
 static Elements ElementsCreate(const ElementMatrices *m)

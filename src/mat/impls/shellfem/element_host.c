@@ -9,8 +9,8 @@
 #include "element.h"
 #include "../../../sys/trefoilsimd.h"
 
-#define LANES (64 / (PetscInt)sizeof(PetscScalar)) /* elements in a batch: one vector of 512 bits */
-#define CHUNK 96                                   /* rows or columns handled at once: all those of a triquadratic hexahedron */
+#define LANES  (64 / (PetscInt)sizeof(PetscScalar)) /* elements in a batch: one vector of 512 bits */
+#define CHUNK  96                                   /* rows or columns handled at once: all those of a triquadratic hexahedron */
 #define UNROLL _Pragma("GCC unroll 8")
 #define INLINE static inline __attribute__((always_inline))
 
@@ -124,13 +124,13 @@ INLINE void ElementBatchBlock(PetscInt nr, PetscInt nc, const PetscScalar *K, Pe
 {
   for (PetscInt v = 0; v < LANES; v++)
     UNROLL
-    for (PetscInt r = 0; r < nr; r++) {
-      PetscScalar f = F[r][v];
+  for (PetscInt r = 0; r < nr; r++) {
+    PetscScalar f = F[r][v];
 
-      UNROLL
-      for (PetscInt s = 0; s < nc; s++) f += K[r * rstride + s * cstride] * U[s][v];
-      F[r][v] = f;
-    }
+    UNROLL
+    for (PetscInt s = 0; s < nc; s++) f += K[r * rstride + s * cstride] * U[s][v];
+    F[r][v] = f;
+  }
 }
 
 INLINE void ElementBatchProduct(PetscInt nrow, PetscInt ncol, const PetscScalar *K, PetscCount rstride, PetscCount cstride, PetscScalar U[][LANES], PetscScalar F[][LANES])
@@ -180,11 +180,16 @@ TREFOIL_SIMD static void ElementApply(const ElementMatrices *m, const ElementNod
 {
   const PetscInt ndof = m->ndof, bs = nodes->bs;
 
-  if (transpose) ElementApplySized(ndof, bs, m, nodes, PETSC_TRUE, onlyfull, mask, x, y);
-  else if (ndof == 24 && bs == 3) ElementApplySized(24, 3, m, nodes, PETSC_FALSE, onlyfull, mask, x, y);
-  else if (ndof == 8 && bs == 2) ElementApplySized(8, 2, m, nodes, PETSC_FALSE, onlyfull, mask, x, y);
-  else if (ndof == 8 && bs == 1) ElementApplySized(8, 1, m, nodes, PETSC_FALSE, onlyfull, mask, x, y);
-  else ElementApplySized(ndof, bs, m, nodes, PETSC_FALSE, onlyfull, mask, x, y);
+  if (transpose)
+    ElementApplySized(ndof, bs, m, nodes, PETSC_TRUE, onlyfull, mask, x, y);
+  else if (ndof == 24 && bs == 3)
+    ElementApplySized(24, 3, m, nodes, PETSC_FALSE, onlyfull, mask, x, y);
+  else if (ndof == 8 && bs == 2)
+    ElementApplySized(8, 2, m, nodes, PETSC_FALSE, onlyfull, mask, x, y);
+  else if (ndof == 8 && bs == 1)
+    ElementApplySized(8, 1, m, nodes, PETSC_FALSE, onlyfull, mask, x, y);
+  else
+    ElementApplySized(ndof, bs, m, nodes, PETSC_FALSE, onlyfull, mask, x, y);
 }
 
 TREFOIL_SIMD static void ElementEnergy(const ElementMatrices *m, const ElementNodes *nodes, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy)

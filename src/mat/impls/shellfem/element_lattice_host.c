@@ -23,8 +23,8 @@
 #define LANES     (64 / (PetscInt)sizeof(PetscReal)) /* lines are padded to a multiple of this */
 #define MAX_REF   8                                  /* more reference matrices than this: the general kernel */
 #define INLINE    static inline __attribute__((always_inline))
-#define ANY_ORDER _Pragma("GCC ivdep") /* the lines in the loop do not overlap */
-#define UNROLL    _Pragma("GCC unroll 8")  /* before vectorization of the loop around */
+#define ANY_ORDER _Pragma("GCC ivdep")    /* the lines in the loop do not overlap */
+#define UNROLL    _Pragma("GCC unroll 8") /* before vectorization of the loop around */
 
 typedef PetscScalar Line[LANES + TILE + LANES]; /* element or node i of the tile at LANES + i, zero around */
 
@@ -35,12 +35,12 @@ struct _n_ElementPlan {
 };
 
 typedef struct {
-  const ElementMatrices *m;
-  const ElementLattice  *lattice;
-  const ElementParityBlocks    *blocks;
-  const unsigned char   *mask;
-  const PetscScalar     *x;
-  PetscScalar           *y;
+  const ElementMatrices     *m;
+  const ElementLattice      *lattice;
+  const ElementParityBlocks *blocks;
+  const unsigned char       *mask;
+  const PetscScalar         *x;
+  PetscScalar               *y;
 } ParityArgs;
 
 /* The direction that reflects component c; a scalar has none */
@@ -90,21 +90,21 @@ INLINE void Forward(PetscInt dim, PetscInt bs, PetscInt width, const Line *u0, c
   ANY_ORDER
   for (PetscInt i = LANES; i < LANES + width; i++)
     UNROLL
-    for (PetscInt c = 0; c < bs; c++) {
-      const PetscScalar s0 = u0[c][i + 1] + u0[c][i], d0 = u0[c][i + 1] - u0[c][i];
+  for (PetscInt c = 0; c < bs; c++) {
+    const PetscScalar s0 = u0[c][i + 1] + u0[c][i], d0 = u0[c][i + 1] - u0[c][i];
 
-      if (dim == 3) {
-        const PetscScalar s1 = u1[c][i + 1] + u1[c][i], d1 = u1[c][i + 1] - u1[c][i];
+    if (dim == 3) {
+      const PetscScalar s1 = u1[c][i + 1] + u1[c][i], d1 = u1[c][i + 1] - u1[c][i];
 
-        modes[0 * bs + c][i] = s1 + s0;
-        modes[1 * bs + c][i] = d1 + d0;
-        modes[2 * bs + c][i] = s1 - s0;
-        modes[3 * bs + c][i] = d1 - d0;
-      } else {
-        modes[0 * bs + c][i] = s0;
-        modes[1 * bs + c][i] = d0;
-      }
+      modes[0 * bs + c][i] = s1 + s0;
+      modes[1 * bs + c][i] = d1 + d0;
+      modes[2 * bs + c][i] = s1 - s0;
+      modes[3 * bs + c][i] = d1 - d0;
+    } else {
+      modes[0 * bs + c][i] = s0;
+      modes[1 * bs + c][i] = d0;
     }
+  }
 }
 
 /* Transposed z stage, and x stage as far as elements go, for the nodes of one plane; upper: which */
@@ -113,16 +113,16 @@ INLINE void Backward(PetscInt dim, PetscInt bs, PetscInt width, PetscBool upperp
   ANY_ORDER
   for (PetscInt i = LANES; i < LANES + width; i++)
     UNROLL
-    for (PetscInt c = 0; c < bs; c++) {
-      PetscScalar s = modes[0 * bs + c][i], d = modes[1 * bs + c][i];
+  for (PetscInt c = 0; c < bs; c++) {
+    PetscScalar s = modes[0 * bs + c][i], d = modes[1 * bs + c][i];
 
-      if (dim == 3) {
-        s = upperplane ? s + modes[2 * bs + c][i] : s - modes[2 * bs + c][i];
-        d = upperplane ? d + modes[3 * bs + c][i] : d - modes[3 * bs + c][i];
-      }
-      lower[c][i] = s - d;
-      upper[c][i] = s + d;
+    if (dim == 3) {
+      s = upperplane ? s + modes[2 * bs + c][i] : s - modes[2 * bs + c][i];
+      d = upperplane ? d + modes[3 * bs + c][i] : d - modes[3 * bs + c][i];
     }
+    lower[c][i] = s - d;
+    upper[c][i] = s + d;
+  }
 }
 
 /*
@@ -147,13 +147,13 @@ INLINE void Blocks(PetscInt dim, PetscInt bs, PetscBool rigid, PetscBool first, 
     UNROLL
     for (PetscInt h = 0; h < 2; h++)
       UNROLL
-      for (PetscInt c = 0; c < bs; c++) {
-        f[h][c] = 0;
-        UNROLL
-        for (PetscInt d = 0; d < bs; d++)
-          if (!rigid || !Decoupled(dim, bs, g ^ (2 * h) ^ Bit(bs, c), g ^ (2 * h) ^ Bit(bs, d))) f[h][c] += H[g ^ (2 * h)][c][d] * u[h][d];
-        f[h][c] *= scale[i];
-      }
+    for (PetscInt c = 0; c < bs; c++) {
+      f[h][c] = 0;
+      UNROLL
+      for (PetscInt d = 0; d < bs; d++)
+        if (!rigid || !Decoupled(dim, bs, g ^ (2 * h) ^ Bit(bs, c), g ^ (2 * h) ^ Bit(bs, d))) f[h][c] += H[g ^ (2 * h)][c][d] * u[h][d];
+      f[h][c] *= scale[i];
+    }
     UNROLL
     for (PetscInt c = 0; c < bs; c++) {
       const PetscInt    p = g ^ Bit(bs, c), line = ((p & 1) + (p >> 2) * 2) * bs + c, odd = (p >> 1) & 1;
@@ -195,7 +195,7 @@ INLINE PetscBool LoadScales(const ElementMatrices *m, PetscInt r, PetscCount e, 
 /* Elements i0 .. i0+n-1 of the layer k between two planes of nodes, all rows */
 INLINE void SweepTile(PetscInt dim, PetscInt bs, PetscBool rigid, const ParityArgs *t, PetscInt k, PetscInt i0, PetscInt n)
 {
-  const PetscInt nx = t->lattice->nx, ny = t->lattice->ny, width = (n + LANES - 1) / LANES * LANES, nmodes = (dim == 3 ? 4 : 2) * bs;
+  const PetscInt    nx = t->lattice->nx, ny = t->lattice->ny, width = (n + LANES - 1) / LANES * LANES, nmodes = (dim == 3 ? 4 : 2) * bs;
   _Alignas(64) Line u[2][3], modes[2][12], carry[12], out[12], lower[3], upper[3], scale;
 
   for (PetscInt l = 0; l < nmodes; l++)
@@ -218,8 +218,10 @@ INLINE void SweepTile(PetscInt dim, PetscInt bs, PetscBool rigid, const ParityAr
 
       for (PetscInt r = 0; r < t->m->nref; r++) {
         if (!LoadScales(t->m, r, e, n, width, scale)) continue;
-        if (r == 0) AllBlocks(dim, bs, rigid, PETSC_TRUE, width, t->blocks[r], scale, prev, next, carry, out);
-        else AllBlocks(dim, bs, rigid, PETSC_FALSE, width, t->blocks[r], scale, prev, next, carry, out);
+        if (r == 0)
+          AllBlocks(dim, bs, rigid, PETSC_TRUE, width, t->blocks[r], scale, prev, next, carry, out);
+        else
+          AllBlocks(dim, bs, rigid, PETSC_FALSE, width, t->blocks[r], scale, prev, next, carry, out);
       }
     }
     for (PetscInt z = 0; z < dim - 1; z++) {
@@ -257,8 +259,7 @@ static void ElementApplyParity(const ElementMatrices *m, const ElementLattice *l
 {
   static void (*const kernel[2][2][2])(const ParityArgs *) = {
     {{Quad1, Quad1Rigid}, {Quad2, Quad2Rigid}},
-    {{Hex1, Hex1Rigid},   {Hex3, Hex3Rigid}  }
-  };
+    {{Hex1, Hex1Rigid}, {Hex3, Hex3Rigid}}};
   const ParityArgs args = {m, lattice, plan->blocks[transpose], mask, x, y};
 
   kernel[plan->dim - 2][plan->bs > 1][plan->rigid](&args);
@@ -267,14 +268,18 @@ static void ElementApplyParity(const ElementMatrices *m, const ElementLattice *l
 
 void ElementApplyLattice_Host(const ElementMatrices *m, const ElementLattice *lattice, ElementPlan plan, const unsigned char *mask, const PetscScalar *x, PetscScalar *y)
 {
-  if (plan) ElementApplyParity(m, lattice, plan, PETSC_FALSE, mask, x, y);
-  else ElementApplyLatticeDense_Host(m, lattice, PETSC_FALSE, PETSC_FALSE, mask, x, y);
+  if (plan)
+    ElementApplyParity(m, lattice, plan, PETSC_FALSE, mask, x, y);
+  else
+    ElementApplyLatticeDense_Host(m, lattice, PETSC_FALSE, PETSC_FALSE, mask, x, y);
 }
 
 void ElementApplyTransposeLattice_Host(const ElementMatrices *m, const ElementLattice *lattice, ElementPlan plan, const unsigned char *mask, const PetscScalar *x, PetscScalar *y)
 {
-  if (plan) ElementApplyParity(m, lattice, plan, PETSC_TRUE, mask, x, y);
-  else ElementApplyLatticeDense_Host(m, lattice, PETSC_TRUE, PETSC_FALSE, mask, x, y);
+  if (plan)
+    ElementApplyParity(m, lattice, plan, PETSC_TRUE, mask, x, y);
+  else
+    ElementApplyLatticeDense_Host(m, lattice, PETSC_TRUE, PETSC_FALSE, mask, x, y);
 }
 
 /* Entry of H: the sign of node a in mode p */
@@ -318,7 +323,8 @@ static PetscBool ParityFind(const PetscScalar *K, PetscInt dim, PetscInt bs, Ele
           if ((p ^ Bit(bs, c)) == (q ^ Bit(bs, d))) {
             H[p ^ Bit(bs, c)][c][d] = entry;
             if (!small && Decoupled(dim, bs, p, q)) *rigid = PETSC_FALSE;
-          } else if (!small) return PETSC_FALSE;
+          } else if (!small)
+            return PETSC_FALSE;
         }
   return PETSC_TRUE;
 }

@@ -14,11 +14,11 @@
 */
 #include "element_march_cuda.h"
 
-#define LANES     32 /* nodes in x a warp sees */
-#define OWNED     30 /* and owns */
-#define ROWS      3  /* nodes in y a thread owns */
-#define WARPS     4  /* in a block, next to each other in y */
-#define MIN_CHUNK 8  /* planes of nodes a block marches through, at least; one layer is computed twice at each end */
+#define LANES     32   /* nodes in x a warp sees */
+#define OWNED     30   /* and owns */
+#define ROWS      3    /* nodes in y a thread owns */
+#define WARPS     4    /* in a block, next to each other in y */
+#define MIN_CHUNK 8    /* planes of nodes a block marches through, at least; one layer is computed twice at each end */
 #define FEW       1024 /* blocks: with fewer than this the march is cut into chunks */
 
 typedef PetscReal Scalar; /* complex is refused by ElementApplyLattice_CUDA */
@@ -185,8 +185,10 @@ PetscErrorCode ElementMarch_CUDA(const ElementMatrices *m, const ElementLattice 
   for (PetscInt g = 0; g < 8; g++)
     for (PetscInt c = 0; c < 3; c++)
       for (PetscInt d = 0; d < 3; d++) t.H[g][c][d] = PetscRealPart(H[0][g][c][d]);
-  if (rigid) MarchLattice<true><<<grid, block, 0, stream>>>(t);
-  else MarchLattice<false><<<grid, block, 0, stream>>>(t);
+  if (rigid)
+    MarchLattice<true><<<grid, block, 0, stream>>>(t);
+  else
+    MarchLattice<false><<<grid, block, 0, stream>>>(t);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

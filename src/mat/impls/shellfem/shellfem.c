@@ -232,8 +232,10 @@ static PetscErrorCode MatCopy_ShellFEM(Mat A, Mat B, MatStructure str)
 static PetscErrorCode MatSetOption_ShellFEM(Mat A, MatOption op, PetscBool flg)
 {
   PetscFunctionBegin;
-  if (op == MAT_ROW_ORIENTED) ((Mat_ShellFEM *)A->data)->roworiented = flg;
-  else PetscCall(PetscInfo(A, "Option %s has no effect on elements\n", MatOptions[op]));
+  if (op == MAT_ROW_ORIENTED)
+    ((Mat_ShellFEM *)A->data)->roworiented = flg;
+  else
+    PetscCall(PetscInfo(A, "Option %s has no effect on elements\n", MatOptions[op]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -424,8 +426,10 @@ static PetscErrorCode MatView_ShellFEM(Mat A, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   PetscCall(PetscViewerGetFormat(viewer, &format));
-  if (isascii && (format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_INFO_DETAIL)) PetscCall(MatShellFEMViewInfo(A, viewer));
-  else if (a->viewdm) PetscCall((*a->viewdm)(A, viewer));
+  if (isascii && (format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_INFO_DETAIL))
+    PetscCall(MatShellFEMViewInfo(A, viewer));
+  else if (a->viewdm)
+    PetscCall((*a->viewdm)(A, viewer));
   else {
     PetscCall(MatShellFEMGetAssembled(A, &B));
     PetscCall(MatView(B, viewer));
@@ -474,43 +478,43 @@ static PetscErrorCode MatCreate_ShellFEM(Mat A)
   a->rtol        = 8 * PETSC_MACHINE_EPSILON;
   a->structure   = PETSC_TRUE;
 
-  A->ops->setvalues            = MatSetValues_ShellFEM;
-  A->ops->setvaluesblocked     = MatSetValuesBlocked_ShellFEM;
-  A->ops->setvalueslocal       = MatSetValuesLocal_ShellFEM;
+  A->ops->setvalues             = MatSetValues_ShellFEM;
+  A->ops->setvaluesblocked      = MatSetValuesBlocked_ShellFEM;
+  A->ops->setvalueslocal        = MatSetValuesLocal_ShellFEM;
   A->ops->setvaluesblockedlocal = MatSetValuesBlockedLocal_ShellFEM;
-  A->ops->assemblybegin        = MatAssemblyBegin_ShellFEM;
-  A->ops->assemblyend          = MatAssemblyEnd_ShellFEM;
-  A->ops->setup                = MatSetUp_ShellFEM;
-  A->ops->setfromoptions       = MatSetFromOptions_ShellFEM;
-  A->ops->destroy              = MatDestroy_ShellFEM;
-  A->ops->view                 = MatView_ShellFEM;
-  A->ops->getinfo              = MatGetInfo_ShellFEM;
-  A->ops->mult                 = MatMult_ShellFEM;
-  A->ops->multadd              = MatMultAdd_ShellFEM;
-  A->ops->multtranspose        = MatMultTranspose_ShellFEM;
-  A->ops->multtransposeadd     = MatMultTransposeAdd_ShellFEM;
-  A->ops->getdiagonal          = MatGetDiagonal_ShellFEM;
-  A->ops->invertblockdiagonal  = MatInvertBlockDiagonal_ShellFEM;
-  A->ops->getdiagonalblock     = MatGetDiagonalBlock_ShellFEM;
-  A->ops->createsubmatrices    = MatCreateSubMatrices_ShellFEM;
-  A->ops->createsubmatrix      = MatCreateSubMatrix_ShellFEM;
-  A->ops->sor                  = MatSOR_ShellFEM;
-  A->ops->creategraph          = MatCreateGraph_ShellFEM;
-  A->ops->getrow               = MatGetRow_ShellFEM;
-  A->ops->restorerow           = MatRestoreRow_ShellFEM;
-  A->ops->norm                 = MatNorm_ShellFEM;
-  A->ops->convert              = MatConvert_ShellFEM;
-  A->ops->duplicate            = MatDuplicate_ShellFEM;
-  A->ops->copy                 = MatCopy_ShellFEM;
-  A->ops->zeroentries          = MatZeroEntries_ShellFEM;
-  A->ops->scale                = MatScale_ShellFEM;
-  A->ops->shift                = MatShift_ShellFEM;
-  A->ops->diagonalset          = MatDiagonalSet_ShellFEM;
-  A->ops->diagonalscale        = MatDiagonalScale_ShellFEM;
-  A->ops->zerorows             = MatZeroRows_ShellFEM;
-  A->ops->zerorowscolumns      = MatZeroRowsColumns_ShellFEM;
-  A->ops->setoption            = MatSetOption_ShellFEM;
-  A->ops->bindtocpu            = MatBindToCPU_ShellFEM;
+  A->ops->assemblybegin         = MatAssemblyBegin_ShellFEM;
+  A->ops->assemblyend           = MatAssemblyEnd_ShellFEM;
+  A->ops->setup                 = MatSetUp_ShellFEM;
+  A->ops->setfromoptions        = MatSetFromOptions_ShellFEM;
+  A->ops->destroy               = MatDestroy_ShellFEM;
+  A->ops->view                  = MatView_ShellFEM;
+  A->ops->getinfo               = MatGetInfo_ShellFEM;
+  A->ops->mult                  = MatMult_ShellFEM;
+  A->ops->multadd               = MatMultAdd_ShellFEM;
+  A->ops->multtranspose         = MatMultTranspose_ShellFEM;
+  A->ops->multtransposeadd      = MatMultTransposeAdd_ShellFEM;
+  A->ops->getdiagonal           = MatGetDiagonal_ShellFEM;
+  A->ops->invertblockdiagonal   = MatInvertBlockDiagonal_ShellFEM;
+  A->ops->getdiagonalblock      = MatGetDiagonalBlock_ShellFEM;
+  A->ops->createsubmatrices     = MatCreateSubMatrices_ShellFEM;
+  A->ops->createsubmatrix       = MatCreateSubMatrix_ShellFEM;
+  A->ops->sor                   = MatSOR_ShellFEM;
+  A->ops->creategraph           = MatCreateGraph_ShellFEM;
+  A->ops->getrow                = MatGetRow_ShellFEM;
+  A->ops->restorerow            = MatRestoreRow_ShellFEM;
+  A->ops->norm                  = MatNorm_ShellFEM;
+  A->ops->convert               = MatConvert_ShellFEM;
+  A->ops->duplicate             = MatDuplicate_ShellFEM;
+  A->ops->copy                  = MatCopy_ShellFEM;
+  A->ops->zeroentries           = MatZeroEntries_ShellFEM;
+  A->ops->scale                 = MatScale_ShellFEM;
+  A->ops->shift                 = MatShift_ShellFEM;
+  A->ops->diagonalset           = MatDiagonalSet_ShellFEM;
+  A->ops->diagonalscale         = MatDiagonalScale_ShellFEM;
+  A->ops->zerorows              = MatZeroRows_ShellFEM;
+  A->ops->zerorowscolumns       = MatZeroRowsColumns_ShellFEM;
+  A->ops->setoption             = MatSetOption_ShellFEM;
+  A->ops->bindtocpu             = MatBindToCPU_ShellFEM;
   for (size_t f = 0; f < PETSC_STATIC_ARRAY_LENGTH(composed); f++) PetscCall(PetscObjectComposeFunction((PetscObject)A, composed[f], MatConvert_ShellFEM));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_ShellFEM));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocation_C", MatSeqAIJSetPreallocation_ShellFEM));

@@ -22,26 +22,26 @@
 
 #define SHELLFEM_MAX_NDOF 192 /* larger square blocks of values go to the side matrix */
 
-typedef struct _n_ShellFEMGroup *ShellFEMGroup;
+typedef struct _n_ShellFEMGroup  *ShellFEMGroup;
 typedef struct _n_ShellFEMDevice *ShellFEMDevice;
 
 struct _n_ShellFEMGroup {
-  PetscInt     nen, bs, ndof;
-  PetscInt     nel, allocated; /* elements, room for elements */
-  PetscInt     cursor;         /* re-assembly: the next element expected */
-  PetscInt    *conn;           /* [nel][nen] local nodes, of bs dofs, below `numbered`; global ones from there on */
-  PetscInt     numbered;
-  PetscInt    *ref, *fullindex;
-  PetscScalar *scale;
-  PetscInt     nref, allocatedref, *pivot; /* pivot: largest entry of each reference matrix */
-  PetscScalar *K;
-  PetscInt     lastref;
-  PetscInt     nfull, allocatedfull;
-  PetscScalar *full;
-  PetscScalar *work;    /* one matrix, in the order of the lattice's corners */
-  PetscBool    iscells; /* the lattice group */
-  ElementPlan  plan;    /* of the lattice, for the current reference matrices */
-  PetscBool    planned;
+  PetscInt      nen, bs, ndof;
+  PetscInt      nel, allocated; /* elements, room for elements */
+  PetscInt      cursor;         /* re-assembly: the next element expected */
+  PetscInt     *conn;           /* [nel][nen] local nodes, of bs dofs, below `numbered`; global ones from there on */
+  PetscInt      numbered;
+  PetscInt     *ref, *fullindex;
+  PetscScalar  *scale;
+  PetscInt      nref, allocatedref, *pivot; /* pivot: largest entry of each reference matrix */
+  PetscScalar  *K;
+  PetscInt      lastref;
+  PetscInt      nfull, allocatedfull;
+  PetscScalar  *full;
+  PetscScalar  *work;    /* one matrix, in the order of the lattice's corners */
+  PetscBool     iscells; /* the lattice group */
+  ElementPlan   plan;    /* of the lattice, for the current reference matrices */
+  PetscBool     planned;
   ShellFEMGroup next;
 };
 
@@ -49,22 +49,22 @@ typedef struct {
   ShellFEMGroup  groups;  /* with connectivity */
   ShellFEMGroup  lattice; /* without, or NULL */
   ElementLattice box;
-  DM             dm;      /* of the lattice; a borrowed reference: the Mat holds the DM */
-  PetscBool      boxisglobal; /* one process, no periodic direction: local vectors are global ones */
+  DM             dm;                               /* of the lattice; a borrowed reference: the Mat holds the DM */
+  PetscBool      boxisglobal;                      /* one process, no periodic direction: local vectors are global ones */
   PetscInt       cells[3], ownedlow[3], ownedn[3]; /* cells of the box, and those that native calls number */
 
-  PetscInt    nghost, *ghosts; /* ghost nodes, sorted global numbers */
-  VecScatter  scatter;         /* owned and ghost entries to the local vector; NULL where there is no ghost anywhere */
-  Vec         xlocal, ylocal, xbox, ybox; /* work */
-  PetscBool   structure;       /* elements were added since the numbering was made */
+  PetscInt   nghost, *ghosts;            /* ghost nodes, sorted global numbers */
+  VecScatter scatter;                    /* owned and ghost entries to the local vector; NULL where there is no ghost anywhere */
+  Vec        xlocal, ylocal, xbox, ybox; /* work */
+  PetscBool  structure;                  /* elements were added since the numbering was made */
 
   Vec            L, R, D;
-  PetscBool      masked;  /* L == R, all zeros and ones */
+  PetscBool      masked;         /* L == R, all zeros and ones */
   unsigned char *mask, *boxmask; /* local forms */
   Vec            work;
 
   Mat          S;
-  PetscBool    capture;   /* take ADD_VALUES of square blocks as elements */
+  PetscBool    capture; /* take ADD_VALUES of square blocks as elements */
   PetscBool    uselattice, roworiented;
   PetscInt     maxref;
   PetscReal    rtol;
@@ -77,10 +77,10 @@ typedef struct {
   PetscObjectState assembledstate;
   PetscScalar     *blockinverse;
   PetscErrorCode (*viewdm)(Mat, PetscViewer); /* what a DM has put in the place of our viewer, or NULL */
-  PetscCount       fallback;  /* entries of S that elements would have been */
+  PetscCount fallback;                        /* entries of S that elements would have been */
 
   ShellFEMDevice   device;
-  PetscObjectState state;     /* counts changes of what the kernels read */
+  PetscObjectState state; /* counts changes of what the kernels read */
 } Mat_ShellFEM;
 
 PETSC_INTERN PetscLogEvent MAT_ShellFEMAssemble;
@@ -112,7 +112,7 @@ PETSC_INTERN PetscErrorCode MatShellFEMTakeViewer(Mat);
 /* assembly.c */
 PETSC_INTERN PetscErrorCode MatAssemblyBegin_ShellFEM(Mat, MatAssemblyType);
 PETSC_INTERN PetscErrorCode MatAssemblyEnd_ShellFEM(Mat, MatAssemblyType);
-PETSC_INTERN PetscBool      MatShellFEMIsAssembled(Mat); /* is that AIJ there, and up to date? */
+PETSC_INTERN PetscBool      MatShellFEMIsAssembled(Mat);         /* is that AIJ there, and up to date? */
 PETSC_INTERN PetscErrorCode MatShellFEMGetAssembled(Mat, Mat *); /* an AIJ with the same values, kept; a borrowed reference */
 PETSC_INTERN PetscErrorCode MatConvert_ShellFEM(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_ShellFEM(Mat);
@@ -128,14 +128,14 @@ PETSC_INTERN PetscErrorCode VecTimes_ShellFEM(Vec, Vec);
 PETSC_INTERN PetscErrorCode VecPlus_ShellFEM(Vec, PetscScalar, Vec);
 
 /* apply.c: y += op(A) x and the rest that runs kernels */
-PETSC_INTERN PetscErrorCode MatMult_ShellFEM(Mat, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultAdd_ShellFEM(Mat, Vec, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultTranspose_ShellFEM(Mat, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultTransposeAdd_ShellFEM(Mat, Vec, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatGetDiagonal_ShellFEM(Mat, Vec);
-PETSC_INTERN PetscErrorCode MatInvertBlockDiagonal_ShellFEM(Mat, const PetscScalar **);
-PETSC_INTERN PetscErrorCode MatShellFEMForward(Mat, PetscBool box, Vec x, Vec *local);
-PETSC_INTERN PetscErrorCode MatShellFEMForwardEnd(Mat, PetscBool box, Vec x, Vec *local);
+PETSC_INTERN PetscErrorCode  MatMult_ShellFEM(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode  MatMultAdd_ShellFEM(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode  MatMultTranspose_ShellFEM(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode  MatMultTransposeAdd_ShellFEM(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode  MatGetDiagonal_ShellFEM(Mat, Vec);
+PETSC_INTERN PetscErrorCode  MatInvertBlockDiagonal_ShellFEM(Mat, const PetscScalar **);
+PETSC_INTERN PetscErrorCode  MatShellFEMForward(Mat, PetscBool box, Vec x, Vec *local);
+PETSC_INTERN PetscErrorCode  MatShellFEMForwardEnd(Mat, PetscBool box, Vec x, Vec *local);
 PETSC_INTERN ElementMatrices ShellFEMGroupMatrices(ShellFEMGroup);
 
 /* device.c */

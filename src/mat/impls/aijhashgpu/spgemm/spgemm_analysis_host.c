@@ -31,7 +31,9 @@ static inline SpGEMMBundle RowGetShape(const SpGEMMMatrix *A, const SpGEMMMatrix
 
 static inline int GroupOfRow(PetscInt64 products)
 {
-  return products < 32 ? 0 : products < 512 ? 1 : products < 8192 ? 2 : 3;
+  return products < 32 ? 0 : products < 512  ? 1
+                           : products < 8192 ? 2
+                                             : 3;
 }
 
 PetscErrorCode SpGEMMAnalysis_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, SpGEMMPlan **plan, SpGEMMStatistics *statistics)

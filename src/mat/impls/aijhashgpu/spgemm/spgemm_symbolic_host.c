@@ -113,8 +113,10 @@ PetscErrorCode SpGEMMSymbolic_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B,
 
       PetscCall(ColumnListReserve(&list, (PetscCount)most * bundle->rows));
       out = list.j + list.n;
-      if (bundle->products < MERGE_PRODUCTS && (A->i[row + 1] - A->i[row] <= MERGE_ROWS || span / 64 > bundle->products)) n = RowMerge(A, B, row, out, merge);
-      else if (span / 64 <= bundle->products) n = RowWindow(A, B, row, bundle->first, bundle->last, bits, out);
+      if (bundle->products < MERGE_PRODUCTS && (A->i[row + 1] - A->i[row] <= MERGE_ROWS || span / 64 > bundle->products))
+        n = RowMerge(A, B, row, out, merge);
+      else if (span / 64 <= bundle->products)
+        n = RowWindow(A, B, row, bundle->first, bundle->last, bits, out);
       else {
         PetscCall(HashTableReset(&table, most));
         PetscCall(RowHash(A, B, row, &table, out, &n));

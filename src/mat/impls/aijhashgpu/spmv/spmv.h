@@ -17,7 +17,7 @@
 typedef struct SpMVDevice SpMVDevice;
 
 /* How many GPUs the machine has; 0 without a driver */
-PETSC_INTERN int SpMVDeviceCount(void);
+PETSC_INTERN int         SpMVDeviceCount(void);
 PETSC_INTERN const char *SpMVErrorString(int);
 
 /* Uploads the CSR structure, waits for it; values are not set */

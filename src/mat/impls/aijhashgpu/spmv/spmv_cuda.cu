@@ -55,8 +55,10 @@ extern "C" int SpMVDeviceCreate(PetscInt m, PetscInt n, const PetscInt i[], cons
   CallCUDA(cudaMalloc((void **)&d->i, ((size_t)m + 1) * sizeof(*d->i)));
   CallCUDA(cudaMalloc((void **)&d->j, ((size_t)d->nnz + 1) * sizeof(*d->j)));
   CallCUDA(cudaMalloc((void **)&d->a, ((size_t)d->nnz + 1) * sizeof(*d->a)));
-  if (m) CallCUDA(cudaMemcpyAsync(d->i, i, ((size_t)m + 1) * sizeof(*d->i), cudaMemcpyHostToDevice, s));
-  else CallCUDA(cudaMemsetAsync(d->i, 0, sizeof(*d->i), s));
+  if (m)
+    CallCUDA(cudaMemcpyAsync(d->i, i, ((size_t)m + 1) * sizeof(*d->i), cudaMemcpyHostToDevice, s));
+  else
+    CallCUDA(cudaMemsetAsync(d->i, 0, sizeof(*d->i), s));
   if (d->nnz) CallCUDA(cudaMemcpyAsync(d->j, j, (size_t)d->nnz * sizeof(*d->j), cudaMemcpyHostToDevice, s));
   CallCUDA(cudaStreamSynchronize(s));
   return 0;
@@ -174,15 +176,17 @@ __global__ static void FillIota(PetscInt n, PetscInt *p)
 /* ti[c]: how many sorted columns are below c */
 __global__ static void FillOffsets(PetscInt n, PetscInt nnz, const PetscInt *sorted, PetscInt *ti)
 {
-  const size_t c = (size_t)blockIdx.x * BLOCK + threadIdx.x;
+  const size_t c   = (size_t)blockIdx.x * BLOCK + threadIdx.x;
   PetscInt     low = 0, high = nnz;
 
   if (c > (size_t)n) return;
   while (low < high) {
     const PetscInt mid = low + (high - low) / 2;
 
-    if (sorted[mid] < (PetscInt)c) low = mid + 1;
-    else high = mid;
+    if (sorted[mid] < (PetscInt)c)
+      low = mid + 1;
+    else
+      high = mid;
   }
   ti[c] = low;
 }
@@ -211,9 +215,9 @@ static int BuildTranspose(SpMVDevice *d, cudaStream_t s)
 {
   const size_t nnz = (size_t)d->nnz;
   PetscInt    *row, *iota, *sorted;
-  void        *temp = NULL;
+  void        *temp  = NULL;
   size_t       bytes = 0;
-  int          bits = 1;
+  int          bits  = 1;
 
   while (bits < (int)(8 * sizeof(PetscInt)) - 1 && ((PetscInt)1 << bits) < d->n) bits++;
   CallCUDA(cudaMalloc((void **)&d->ti, ((size_t)d->n + 1) * sizeof(PetscInt)));
@@ -276,14 +280,16 @@ __global__ static void DiagonalKernel(PetscInt rows, const PetscInt *i, const Pe
   const size_t row = (size_t)blockIdx.x * BLOCK + threadIdx.x;
 
   if (row < (size_t)rows) {
-    PetscInt low = i[row], high = i[row + 1];
+    PetscInt       low = i[row], high = i[row + 1];
     const PetscInt end = high;
 
     while (low < high) {
       const PetscInt mid = low + (high - low) / 2;
 
-      if (j[mid] < (PetscInt)row) low = mid + 1;
-      else high = mid;
+      if (j[mid] < (PetscInt)row)
+        low = mid + 1;
+      else
+        high = mid;
     }
     d[row] = low < end && j[low] == (PetscInt)row ? a[low] : Scalar(0);
   }
