@@ -5,6 +5,13 @@
 #define WINDOW_BYTES (1 << 20) /* a window stays in the second-level cache */
 #define VECTOR_BYTES 64
 
+/* before a short loop that is to become a vector operation: unrolled first, it would be taken entry by entry */
+#if defined(__GNUC__) && !defined(__clang__)
+  #define KEEP_LOOP _Pragma("GCC unroll 1") _Pragma("GCC ivdep")
+#else
+  #define KEEP_LOOP
+#endif
+
 /* One row of A: w[c] += a b; w is zero before, and again after the values are taken out to v */
 static inline void RowWindow(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt row, PetscInt n, const PetscInt *restrict c, PetscScalar *restrict v, PetscScalar *restrict w)
 {
@@ -40,9 +47,7 @@ static inline __attribute__((always_inline)) void RowsTogether(const SpGEMMMatri
     for (PetscInt l = 0; l < blength; l++) {
       PetscScalar *restrict x = w + lanes * place[j[l]];
 
-      /* unrolled the compiler would take the lanes one by one */
-#pragma GCC unroll 1
-#pragma GCC ivdep
+      KEEP_LOOP
       for (PetscInt r = 0; r < lanes; r++) x[r] += a[r] * b[l];
     }
   }
