@@ -11,6 +11,7 @@
   - copy: a row of A with one entry takes one row of B as it is;
   - merge: rows of group 0 by merging the few sorted rows of B;
   - window: rows whose columns lie close together, in a bitmap (symbolic) and a dense window (numeric);
+  - list: symbolic only, new columns by a bitmap and sorted, where the bitmap is small;
   - hash: all others, in a table with linear probing, at most half full, multiply-shift hashing.
   Consecutive rows of A with the same columns (the dofs of a node) are taken together, up to SPGEMM_LANES of them: the
   symbolic work is done once for all, and the window holds one lane for each row, so that one vector operation updates all.

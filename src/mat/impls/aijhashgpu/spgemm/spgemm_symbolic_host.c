@@ -2,7 +2,9 @@
 #include "hashtable.h"
 
 #define MERGE_PRODUCTS 32 /* a row merged has fewer, */
-#define MERGE_ROWS     4  /* or its columns lie too far apart for the window, or it takes no more rows of B than this */
+#define MERGE_ROWS     4  /* and takes no more rows of B than this */
+#define SCAN_WORDS     4  /* words of the bitmap looked at for each product, at most: else the columns are listed and sorted */
+#define LIST_COLUMNS   (1 << 17) /* a bitmap of so many columns stays in the first-level cache: else a table */
 
 /* The columns of C found so far. Growing and shrinking a large array moves its pages, not its contents. */
 typedef struct {
@@ -70,6 +72,29 @@ static inline PetscInt RowWindow(const SpGEMMMatrix *A, const SpGEMMMatrix *B, P
   return n;
 }
 
+/* bits: one for each column of B, all zero before and after; columns are listed when they are new */
+static inline PetscErrorCode RowList(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt row, uint64_t *bits, PetscInt *out, PetscInt *n)
+{
+  PetscInt found = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++) {
+    for (PetscInt l = B->i[A->j[k]]; l < B->i[A->j[k] + 1]; l++) {
+      const PetscInt c     = B->j[l];
+      const uint64_t word  = bits[c >> 6], bit = (uint64_t)1 << (c & 63);
+
+      if (!(word & bit)) {
+        out[found++] = c;
+        bits[c >> 6] = word | bit;
+      }
+    }
+  }
+  for (PetscInt l = 0; l < found; l++) bits[out[l] >> 6] = 0;
+  PetscCall(PetscSortInt(found, out));
+  *n = found;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode RowHash(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt row, HashTable *h, PetscInt *out, PetscInt *n)
 {
   PetscInt found = 0;
@@ -113,10 +138,9 @@ PetscErrorCode SpGEMMSymbolic_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B,
 
       PetscCall(ColumnListReserve(&list, (PetscCount)most * bundle->rows));
       out = list.j + list.n;
-      if (bundle->products < MERGE_PRODUCTS && (A->i[row + 1] - A->i[row] <= MERGE_ROWS || span / 64 > bundle->products))
-        n = RowMerge(A, B, row, out, merge);
-      else if (span / 64 <= bundle->products)
-        n = RowWindow(A, B, row, bundle->first, bundle->last, bits, out);
+      if (A->i[row + 1] - A->i[row] <= MERGE_ROWS && bundle->products < MERGE_PRODUCTS) n = RowMerge(A, B, row, out, merge);
+      else if (span / 64 <= SCAN_WORDS * bundle->products) n = RowWindow(A, B, row, bundle->first, bundle->last, bits, out);
+      else if (B->n <= LIST_COLUMNS) PetscCall(RowList(A, B, row, bits, out, &n));
       else {
         PetscCall(HashTableReset(&table, most));
         PetscCall(RowHash(A, B, row, &table, out, &n));
