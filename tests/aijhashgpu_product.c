@@ -1,5 +1,5 @@
 static char help[] = "Products of MATAIJHASHGPU against those of MATAIJ, with new values and MAT_REUSE_MATRIX.\n"
-                     "  -shape square|rectangular|empty|diagonal|dense|long|blocked|wide : what the factors look like\n"
+                     "  -shape square|rectangular|empty|diagonal|dense|long|blocked|aggregation|wide : what the factors look like\n"
                      "  -mixed <0..7> : factors that stay MATAIJ, one bit each\n\n";
 
 #include <trefoil.h>
@@ -32,6 +32,9 @@ static PetscErrorCode ShapeSetUp(const char name[], Shape *s)
   if (is) s->m = s->n = s->k = 400, s->per_row = 120, s->dense_row = PETSC_TRUE, s->holes = PETSC_TRUE;
   PetscCall(PetscStrcmp(name, "blocked", &is));
   if (is) s->m = s->n = s->k = 60, s->block = 3;
+  /* the second factor is an aggregation: triple products are computed at once */
+  PetscCall(PetscStrcmp(name, "aggregation", &s->aggregation));
+  if (s->aggregation) s->k = 20;
   /* columns so far apart that neither bitmap nor window pays: the table is used */
   PetscCall(PetscStrcmp(name, "wide", &s->wide));
   if (s->wide) s->m = 40, s->n = 40, s->k = 200000, s->per_row = 9;
@@ -41,7 +44,7 @@ static PetscErrorCode ShapeSetUp(const char name[], Shape *s)
 /* Random structure and values; the structure depends on the row only, so that the matrix is the same on any number of ranks */
 static PetscErrorCode CreateRandom(const Shape *s, PetscInt M, PetscInt N, PetscInt seed, MatType type, Mat *A)
 {
-  PetscInt     start, end, per_row = s->diagonal ? 1 : s->per_row;
+  PetscInt     start, end, per_row = s->diagonal || (s->aggregation && seed == 1) ? 1 : s->per_row;
   PetscScalar *v;
   PetscInt    *cols;
 
@@ -240,7 +243,7 @@ int main(int argc, char **argv)
    test:
       suffix: 1
       nsize: {{1 2 3}}
-      args: -shape {{square rectangular empty diagonal dense long blocked}}
+      args: -shape {{square rectangular empty diagonal dense long blocked aggregation}}
       output_file: output/aijhashgpu_product_1.out
 
    test:

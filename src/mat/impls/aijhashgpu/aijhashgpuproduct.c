@@ -21,14 +21,15 @@ typedef struct {
 
 typedef struct {
   Factor       left, right;
-  SpGEMMMatrix result; /* of all links but the last these arrays are owned */
+  SpGEMMMatrix result; /* its arrays are i, j and a, but those of the product itself in the last link */
   PetscInt    *i, *j;
   PetscScalar *a;
 } Link;
 
 typedef struct {
-  int  nlinks;
-  Link link[2];
+  int       nlinks;
+  PetscBool fused; /* both links at once, without the result of the first */
+  Link      link[2];
 } Chain;
 
 static PetscErrorCode FactorGetCSR(Factor *f)
@@ -43,14 +44,11 @@ static PetscErrorCode FactorGetCSR(Factor *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The structure; of a transposed factor it is built here. previous: the result that stands for a factor without a matrix */
-static PetscErrorCode FactorSymbolic(Factor *f, const SpGEMMMatrix *previous)
+/* The structure; of a transposed factor it is built here */
+static PetscErrorCode FactorSymbolic(Factor *f)
 {
   PetscFunctionBegin;
-  if (!f->mat) {
-    f->csr = *previous;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (!f->mat) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(FactorGetCSR(f));
   PetscCheck(SpGEMMIsSorted_Host(&f->csr), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "A factor of the product has a row whose columns do not ascend or repeat; build the matrix with MatSetValues(), or sort its rows");
   PetscCall(PetscObjectGetId((PetscObject)f->mat, &f->id));
@@ -86,12 +84,11 @@ static PetscErrorCode FactorChanged(const Factor *f, PetscBool *changed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FactorOpen(Factor *f, const SpGEMMMatrix *previous)
+static PetscErrorCode FactorOpen(Factor *f)
 {
   PetscFunctionBegin;
-  if (!f->mat)
-    f->csr = *previous;
-  else if (!f->transpose) {
+  if (!f->mat) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->transpose) {
     PetscCall(FactorGetCSR(f));
     PetscCall(MatSeqAIJGetArrayRead(f->mat, &f->csr.a));
   } else {
@@ -200,20 +197,31 @@ PetscErrorCode MatAIJHashGPUNumeric(Mat C, const SpGEMMMatrix *A, const SpGEMMMa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Structures of all links; those of the last one are in its i and j */
-static PetscErrorCode ChainSymbolic(Mat C, Chain *chain, MatAIJHashGPUStatistics *total)
+static PetscErrorCode SymbolicFused(Mat C, Chain *chain, MatAIJHashGPUStatistics *total)
+{
+  const SpGEMMMatrix *L = &chain->link[1].left.csr, *M = &chain->link[0].left.csr, *R = &chain->link[0].right.csr;
+  Link               *last = &chain->link[1];
+  SpGEMMStatistics    s;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MAT_HashGPU_Symbolic, C, 0, 0, 0));
+  PetscCall(SpGEMMTripleSymbolic_Host(L, M, R, &s, &last->i, &last->j));
+  PetscCall(PetscLogEventEnd(MAT_HashGPU_Symbolic, C, 0, 0, 0));
+  last->result.m  = L->m;
+  last->result.n  = R->n;
+  total->products = s.products;
+  total->nonzeros = last->i[L->m];
+  for (int g = 0; g < SPGEMM_GROUPS; g++) total->rows[g] = s.rows[g];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SymbolicLinks(Mat C, Chain *chain, MatAIJHashGPUStatistics *total)
 {
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(total, sizeof(*total)));
   for (int l = 0; l < chain->nlinks; l++) {
-    Link               *link     = &chain->link[l];
-    const SpGEMMMatrix *previous = l ? &chain->link[l - 1].result : NULL;
+    Link *link = &chain->link[l];
 
-    PetscCall(FactorSymbolic(&link->left, previous));
-    PetscCall(FactorSymbolic(&link->right, previous));
-    PetscCall(PetscFree(link->i));
-    PetscCall(PetscFree(link->j));
-    PetscCall(PetscFree(link->a));
+    if (l) link->right.csr = chain->link[l - 1].result;
     PetscCall(MatAIJHashGPUSymbolic(C, &link->left.csr, &link->right.csr, total, &link->i, &link->j));
     link->result.m = link->left.csr.m;
     link->result.n = link->right.csr.n;
@@ -224,6 +232,27 @@ static PetscErrorCode ChainSymbolic(Mat C, Chain *chain, MatAIJHashGPUStatistics
       link->result.a = link->a;
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Structures of all links; those of the last one are in its i and j */
+static PetscErrorCode ChainSymbolic(Mat C, Chain *chain, MatAIJHashGPUStatistics *total)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(total, sizeof(*total)));
+  for (int l = 0; l < chain->nlinks; l++) {
+    Link *link = &chain->link[l];
+
+    PetscCall(FactorSymbolic(&link->left));
+    PetscCall(FactorSymbolic(&link->right));
+    PetscCall(PetscFree(link->i));
+    PetscCall(PetscFree(link->j));
+    PetscCall(PetscFree(link->a));
+  }
+  chain->fused = PETSC_FALSE;
+  if (chain->nlinks == 2) chain->fused = SpGEMMTripleIsCheaper_Host(&chain->link[0].left.csr, &chain->link[0].right.csr);
+  if (chain->fused) PetscCall(SymbolicFused(C, chain, total));
+  else PetscCall(SymbolicLinks(C, chain, total));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -249,6 +278,28 @@ static PetscErrorCode ChainRenew(Mat C, Chain *chain, const PetscInt ci[], const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode NumericFused(Mat C, Chain *chain, const PetscInt ci[], const PetscInt cj[], PetscScalar ca[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MAT_HashGPU_Numeric, C, 0, 0, 0));
+  PetscCall(SpGEMMTripleNumeric_Host(&chain->link[1].left.csr, &chain->link[0].left.csr, &chain->link[0].right.csr, ci, cj, ca));
+  PetscCall(PetscLogEventEnd(MAT_HashGPU_Numeric, C, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NumericLinks(Mat C, Chain *chain, const PetscInt ci[], const PetscInt cj[], PetscScalar ca[])
+{
+  PetscFunctionBegin;
+  for (int l = 0; l < chain->nlinks; l++) {
+    Link           *link = &chain->link[l];
+    const PetscBool last = l == chain->nlinks - 1 ? PETSC_TRUE : PETSC_FALSE;
+
+    if (l) link->right.csr = chain->link[l - 1].result;
+    PetscCall(MatAIJHashGPUNumeric(C, &link->left.csr, &link->right.csr, last ? ci : link->i, last ? cj : link->j, last ? ca : link->a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductNumeric_SeqAIJHashGPU(Mat C)
 {
   Mat_Product    *product = C->product;
@@ -263,20 +314,16 @@ static PetscErrorCode MatProductNumeric_SeqAIJHashGPU(Mat C)
   PetscCall(MatSeqAIJGetCSRAndMemType(C, &ci, &cj, NULL, &memtype));
   PetscCall(ChainRenew(C, chain, ci, cj));
   for (int l = 0; l < chain->nlinks; l++) {
-    Link               *link     = &chain->link[l];
-    const SpGEMMMatrix *previous = l ? &chain->link[l - 1].result : NULL;
-
-    PetscCall(FactorOpen(&link->left, previous));
-    PetscCall(FactorOpen(&link->right, previous));
-    if (l < chain->nlinks - 1)
-      PetscCall(MatAIJHashGPUNumeric(C, &link->left.csr, &link->right.csr, link->i, link->j, link->a));
-    else {
-      PetscCall(MatSeqAIJGetArrayWrite(C, &ca));
-      PetscCall(MatAIJHashGPUNumeric(C, &link->left.csr, &link->right.csr, ci, cj, ca));
-      PetscCall(MatSeqAIJRestoreArrayWrite(C, &ca));
-    }
-    PetscCall(FactorClose(&link->left));
-    PetscCall(FactorClose(&link->right));
+    PetscCall(FactorOpen(&chain->link[l].left));
+    PetscCall(FactorOpen(&chain->link[l].right));
+  }
+  PetscCall(MatSeqAIJGetArrayWrite(C, &ca));
+  if (chain->fused) PetscCall(NumericFused(C, chain, ci, cj, ca));
+  else PetscCall(NumericLinks(C, chain, ci, cj, ca));
+  PetscCall(MatSeqAIJRestoreArrayWrite(C, &ca));
+  for (int l = 0; l < chain->nlinks; l++) {
+    PetscCall(FactorClose(&chain->link[l].left));
+    PetscCall(FactorClose(&chain->link[l].right));
   }
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)((Mat_AIJHashGPU *)C->spptr)->statistics.products));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));

@@ -38,6 +38,11 @@ typedef struct {
   PetscInt64 rows[SPGEMM_GROUPS]; /* rows in each group */
 } SpGEMMStatistics;
 
+static inline int SpGEMMGroupOfRow(PetscInt64 products)
+{
+  return products < 32 ? 0 : products < 512 ? 1 : products < 8192 ? 2 : 3;
+}
+
 /* What a row of A, and the rows after it that have the same columns, ask of B */
 typedef struct {
   PetscInt64 products;
@@ -81,6 +86,14 @@ PETSC_INTERN PetscErrorCode SpGEMMSymbolic_Host(const SpGEMMMatrix *A, const SpG
 
 /* Ca[k] for the columns Cj, which must hold every column of A B; columns that A B does not have become zero */
 PETSC_INTERN PetscErrorCode SpGEMMNumeric_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, const PetscInt Ci[], const PetscInt Cj[], PetscScalar Ca[]);
+
+/*
+  D = L (M R) without M R, for R with one entry a row at most, on average, as an aggregation has it: then all products of
+  L (M R) are no more than those of M R alone, which need not be stored. Not worth it where rows of M are taken together.
+*/
+PETSC_INTERN PetscBool SpGEMMTripleIsCheaper_Host(const SpGEMMMatrix *M, const SpGEMMMatrix *R);
+PETSC_INTERN PetscErrorCode SpGEMMTripleSymbolic_Host(const SpGEMMMatrix *L, const SpGEMMMatrix *M, const SpGEMMMatrix *R, SpGEMMStatistics *, PetscInt **Di, PetscInt **Dj);
+PETSC_INTERN PetscErrorCode SpGEMMTripleNumeric_Host(const SpGEMMMatrix *L, const SpGEMMMatrix *M, const SpGEMMMatrix *R, const PetscInt Di[], const PetscInt Dj[], PetscScalar Da[]);
 
 /* Transpose: Ti (n+1), Tj and perm (nnz; entry k of the transpose is entry perm[k] of A) are the caller's */
 PETSC_INTERN PetscErrorCode SpGEMMTranspose_Host(const SpGEMMMatrix *A, PetscInt Ti[], PetscInt Tj[], PetscInt perm[]);

@@ -29,13 +29,6 @@ static inline SpGEMMBundle RowGetShape(const SpGEMMMatrix *A, const SpGEMMMatrix
   return s;
 }
 
-static inline int GroupOfRow(PetscInt64 products)
-{
-  return products < 32 ? 0 : products < 512  ? 1
-                           : products < 8192 ? 2
-                                             : 3;
-}
-
 PetscErrorCode SpGEMMAnalysis_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, SpGEMMPlan **plan, SpGEMMStatistics *statistics)
 {
   SpGEMMPlan      *p;
@@ -50,7 +43,7 @@ PetscErrorCode SpGEMMAnalysis_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B,
     *bundle      = RowGetShape(A, B, row);
     bundle->rows = SpGEMMRowsAlike(A, row, SPGEMM_LANES);
     total.products += bundle->rows * bundle->products;
-    total.rows[GroupOfRow(bundle->products)] += bundle->rows;
+    total.rows[SpGEMMGroupOfRow(bundle->products)] += bundle->rows;
     row += bundle->rows;
   }
   *plan       = p;

@@ -1,26 +1,11 @@
 #include "spgemm.h"
 #include "hashtable.h"
+#include "columnlist.h"
 
 #define MERGE_PRODUCTS 32 /* a row merged has fewer, */
 #define MERGE_ROWS     4  /* and takes no more rows of B than this */
 #define SCAN_WORDS     4  /* words of the bitmap looked at for each product, at most: else the columns are listed and sorted */
 #define LIST_COLUMNS   (1 << 17) /* a bitmap of so many columns stays in the first-level cache: else a table */
-
-/* The columns of C found so far. Growing and shrinking a large array moves its pages, not its contents. */
-typedef struct {
-  PetscInt  *j;
-  PetscCount n, allocated;
-} ColumnList;
-
-static PetscErrorCode ColumnListReserve(ColumnList *list, PetscCount more)
-{
-  PetscFunctionBegin;
-  if (list->n + more > list->allocated) {
-    list->allocated = PetscMax(list->n + more, list->allocated + list->allocated / 2);
-    PetscCall(PetscRealloc((size_t)list->allocated * sizeof(*list->j), &list->j));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Union of the sorted rows of B that row names, into out; work holds as much. Returns the length. */
 static inline PetscInt RowMerge(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt row, PetscInt *out, PetscInt *work)
@@ -50,29 +35,16 @@ static inline PetscInt RowMerge(const SpGEMMMatrix *A, const SpGEMMMatrix *B, Pe
   return n;
 }
 
-/* bits: one for each column of the window, all zero before and after */
+/* bits: one for each column of B, all zero before and after */
 static inline PetscInt RowWindow(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt row, PetscInt first, PetscInt last, uint64_t *bits, PetscInt *out)
 {
-  const PetscInt base = first & ~(PetscInt)63, words = (last - base) / 64 + 1;
-  PetscInt       n = 0;
-
   for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++) {
-    for (PetscInt l = B->i[A->j[k]]; l < B->i[A->j[k] + 1]; l++) {
-      const PetscInt c = B->j[l] - base;
-
-      bits[c >> 6] |= (uint64_t)1 << (c & 63);
-    }
+    for (PetscInt l = B->i[A->j[k]]; l < B->i[A->j[k] + 1]; l++) bits[B->j[l] >> 6] |= (uint64_t)1 << (B->j[l] & 63);
   }
-  for (PetscInt w = 0; w < words; w++) {
-    uint64_t word = bits[w];
-
-    bits[w] = 0;
-    for (; word; word &= word - 1) out[n++] = base + 64 * w + __builtin_ctzll(word);
-  }
-  return n;
+  return BitmapScan(bits, first, last, out);
 }
 
-/* bits: one for each column of B, all zero before and after; columns are listed when they are new */
+/* bits as before; columns are listed when they are new */
 static inline PetscErrorCode RowList(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt row, uint64_t *bits, PetscInt *out, PetscInt *n)
 {
   PetscInt found = 0;
@@ -155,7 +127,7 @@ PetscErrorCode SpGEMMSymbolic_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B,
   }
   PetscCall(HashTableDestroy(&table));
   PetscCall(PetscFree(bits));
-  if (list.allocated > list.n) PetscCall(PetscRealloc((size_t)PetscMax(list.n, 1) * sizeof(*list.j), &list.j));
+  PetscCall(ColumnListTrim(&list));
   *Ci = ci;
   *Cj = list.j;
   PetscFunctionReturn(PETSC_SUCCESS);
