@@ -7,7 +7,7 @@ static char help[] = "Products of MATAIJHASHGPU against those of MATAIJ, with ne
 
 typedef struct {
   PetscInt  m, n, k, per_row, block;
-  PetscBool dense_row, dense_column, diagonal, holes, wide;
+  PetscBool dense_row, dense_column, diagonal, holes, wide, aggregation;
 } Shape;
 
 static PetscErrorCode ShapeSetUp(const char name[], Shape *s)
