@@ -40,7 +40,9 @@ typedef struct {
 
 static inline int SpGEMMGroupOfRow(PetscInt64 products)
 {
-  return products < 32 ? 0 : products < 512 ? 1 : products < 8192 ? 2 : 3;
+  return products < 32 ? 0 : products < 512  ? 1
+                           : products < 8192 ? 2
+                                             : 3;
 }
 
 /* What a row of A, and the rows after it that have the same columns, ask of B */
@@ -91,7 +93,7 @@ PETSC_INTERN PetscErrorCode SpGEMMNumeric_Host(const SpGEMMMatrix *A, const SpGE
   D = L (M R) without M R, for R with one entry a row at most, on average, as an aggregation has it: then all products of
   L (M R) are no more than those of M R alone, which need not be stored. Not worth it where rows of M are taken together.
 */
-PETSC_INTERN PetscBool SpGEMMTripleIsCheaper_Host(const SpGEMMMatrix *M, const SpGEMMMatrix *R);
+PETSC_INTERN PetscBool      SpGEMMTripleIsCheaper_Host(const SpGEMMMatrix *M, const SpGEMMMatrix *R);
 PETSC_INTERN PetscErrorCode SpGEMMTripleSymbolic_Host(const SpGEMMMatrix *L, const SpGEMMMatrix *M, const SpGEMMMatrix *R, SpGEMMStatistics *, PetscInt **Di, PetscInt **Dj);
 PETSC_INTERN PetscErrorCode SpGEMMTripleNumeric_Host(const SpGEMMMatrix *L, const SpGEMMMatrix *M, const SpGEMMMatrix *R, const PetscInt Di[], const PetscInt Dj[], PetscScalar Da[]);
 

@@ -2,9 +2,9 @@
 #include "hashtable.h"
 #include "columnlist.h"
 
-#define MERGE_PRODUCTS 32 /* a row merged has fewer, */
-#define MERGE_ROWS     4  /* and takes no more rows of B than this */
-#define SCAN_WORDS     4  /* words of the bitmap looked at for each product, at most: else the columns are listed and sorted */
+#define MERGE_PRODUCTS 32        /* a row merged has fewer, */
+#define MERGE_ROWS     4         /* and takes no more rows of B than this */
+#define SCAN_WORDS     4         /* words of the bitmap looked at for each product, at most: else the columns are listed and sorted */
 #define LIST_COLUMNS   (1 << 17) /* a bitmap of so many columns stays in the first-level cache: else a table */
 
 /* Union of the sorted rows of B that row names, into out; work holds as much. Returns the length. */
@@ -52,8 +52,8 @@ static inline PetscErrorCode RowList(const SpGEMMMatrix *A, const SpGEMMMatrix *
   PetscFunctionBegin;
   for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++) {
     for (PetscInt l = B->i[A->j[k]]; l < B->i[A->j[k] + 1]; l++) {
-      const PetscInt c     = B->j[l];
-      const uint64_t word  = bits[c >> 6], bit = (uint64_t)1 << (c & 63);
+      const PetscInt c    = B->j[l];
+      const uint64_t word = bits[c >> 6], bit = (uint64_t)1 << (c & 63);
 
       if (!(word & bit)) {
         out[found++] = c;

@@ -31,7 +31,7 @@ PetscErrorCode SpGEMMTripleSymbolic_Host(const SpGEMMMatrix *L, const SpGEMMMatr
     PetscInt   n = 0, first = PETSC_INT_MAX, last = -1, *out;
 
     for (PetscInt h = L->i[row]; h < L->i[row + 1]; h++) {
-      const PetscInt   mid = L->j[h];
+      const PetscInt   mid  = L->j[h];
       const PetscCount most = (PetscCount)(M->i[mid + 1] - M->i[mid]) * longest;
 
       PetscCall(ColumnListReserve(&list, n + PetscMin(most, (PetscCount)R->n - n)));
