@@ -82,8 +82,6 @@ static PetscErrorCode MatDestroy_ShellFEM(Mat A)
   PetscCall(MatReset_ShellFEM(A));
   for (size_t f = 0; f < PETSC_STATIC_ARRAY_LENGTH(composed); f++) PetscCall(PetscObjectComposeFunction((PetscObject)A, composed[f], NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocation_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", NULL));
   PetscCall(PetscFree(A->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -449,21 +447,6 @@ PetscErrorCode MatShellFEMTakeViewer(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ's preallocation is not needed, but it also sets a matrix up */
-static PetscErrorCode MatSeqAIJSetPreallocation_ShellFEM(Mat A, PetscInt nz, const PetscInt nnz[])
-{
-  PetscFunctionBegin;
-  PetscCall(MatSetUp(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMPIAIJSetPreallocation_ShellFEM(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
-{
-  PetscFunctionBegin;
-  PetscCall(MatSetUp(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatCreate_ShellFEM(Mat A)
 {
   Mat_ShellFEM *a;
@@ -517,9 +500,11 @@ static PetscErrorCode MatCreate_ShellFEM(Mat A)
   A->ops->bindtocpu             = MatBindToCPU_ShellFEM;
   for (size_t f = 0; f < PETSC_STATIC_ARRAY_LENGTH(composed); f++) PetscCall(PetscObjectComposeFunction((PetscObject)A, composed[f], MatConvert_ShellFEM));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_ShellFEM));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocation_C", MatSeqAIJSetPreallocation_ShellFEM));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", MatMPIAIJSetPreallocation_ShellFEM));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSHELLFEM));
+  /* programs that preallocate ask for the ownership range next; the preallocation functions themselves are not composed,
+     for DMDA would take the matrix for an AIJ */
+  if (A->rmap->n >= 0 || A->rmap->N >= 0) PetscCall(PetscLayoutSetUp(A->rmap));
+  if (A->cmap->n >= 0 || A->cmap->N >= 0) PetscCall(PetscLayoutSetUp(A->cmap));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
