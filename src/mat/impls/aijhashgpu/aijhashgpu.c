@@ -184,6 +184,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJHashGPU(Mat A, MatType type, MatReuse reu
 
     PetscCall(PetscNew(&h));
     h->statistics.products = -1;
+    h->sortedstate         = -1;
     B->spptr               = h;
     PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJHASHGPU));
     PetscCall(MatSeqAIJHashGPUSetOps(B, PETSC_TRUE));

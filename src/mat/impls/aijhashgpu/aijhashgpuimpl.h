@@ -14,6 +14,7 @@ typedef struct {
   MatAIJHashGPUStatistics statistics;          /* of the product that made this matrix; products == -1: none did */
   SpMVDevice             *device;              /* copy of a sequential matrix on the GPU, NULL until used there */
   PetscObjectState        state, nonzerostate; /* of the copy */
+  PetscObjectState        sortedstate;         /* nonzero state of a sequential matrix whose columns were found to ascend */
 } Mat_AIJHashGPU;
 
 PETSC_INTERN PetscLogEvent MAT_HashGPU_Analysis, MAT_HashGPU_Symbolic, MAT_HashGPU_Numeric, MAT_HashGPU_Gather, MAT_HashGPU_Upload;

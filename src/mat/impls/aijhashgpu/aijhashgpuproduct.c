@@ -44,13 +44,32 @@ static PetscErrorCode FactorGetCSR(Factor *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix of this type remembers for which structure it was found to be sorted */
+static PetscErrorCode FactorIsSorted(const Factor *f, PetscBool *sorted)
+{
+  Mat_AIJHashGPU  *h = NULL;
+  PetscBool        mine;
+  PetscObjectState nonzerostate;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)f->mat, MATSEQAIJHASHGPU, &mine));
+  PetscCall(MatGetNonzeroState(f->mat, &nonzerostate));
+  if (mine) h = (Mat_AIJHashGPU *)f->mat->spptr;
+  *sorted = h && h->sortedstate == nonzerostate ? PETSC_TRUE : SpGEMMIsSorted_Host(&f->csr);
+  if (h && *sorted) h->sortedstate = nonzerostate;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The structure; of a transposed factor it is built here */
 static PetscErrorCode FactorSymbolic(Factor *f)
 {
+  PetscBool sorted = PETSC_FALSE;
+
   PetscFunctionBegin;
   if (!f->mat) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(FactorGetCSR(f));
-  PetscCheck(SpGEMMIsSorted_Host(&f->csr), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "A factor of the product has a row whose columns do not ascend or repeat; build the matrix with MatSetValues(), or sort its rows");
+  PetscCall(FactorIsSorted(f, &sorted));
+  PetscCheck(sorted, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "A factor of the product has a row whose columns do not ascend or repeat; build the matrix with MatSetValues(), or sort its rows");
   PetscCall(PetscObjectGetId((PetscObject)f->mat, &f->id));
   PetscCall(MatGetNonzeroState(f->mat, &f->nonzerostate));
   if (f->transpose) {

@@ -7,32 +7,39 @@
 #define SCAN_WORDS     4         /* words of the bitmap looked at for each product, at most: else the columns are listed and sorted */
 #define LIST_COLUMNS   (1 << 17) /* a bitmap of so many columns stays in the first-level cache: else a table */
 
-/* Union of the sorted rows of B that row names, into out; work holds as much. Returns the length. */
+/* Union of two sorted lists; returns its length */
+static inline PetscInt Merge(const PetscInt *a, const PetscInt *aend, const PetscInt *b, const PetscInt *bend, PetscInt *out)
+{
+  PetscInt n = 0;
+
+  while (a < aend && b < bend) {
+    const PetscInt ca = *a, cb = *b;
+
+    out[n++] = ca < cb ? ca : cb;
+    a += ca <= cb;
+    b += cb <= ca;
+  }
+  while (a < aend) out[n++] = *a++;
+  while (b < bend) out[n++] = *b++;
+  return n;
+}
+
+/* Union of the sorted rows of B that row names, at most MERGE_ROWS, into out; work holds as much. Returns the length. */
 static inline PetscInt RowMerge(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt row, PetscInt *out, PetscInt *work)
 {
-  PetscInt *list = out, *next = work, n = 0;
+  const PetscInt  begin = A->i[row], rows = A->i[row + 1] - begin;
+  const PetscInt *list = B->j + B->i[A->j[begin]], *end = B->j + B->i[A->j[begin] + 1];
 
-  for (PetscInt k = A->i[row]; k < A->i[row + 1]; k++) {
-    const PetscInt *b = B->j + B->i[A->j[k]], *end = B->j + B->i[A->j[k] + 1];
-    PetscInt        l = 0, m = 0, *swap = list;
+  for (PetscInt k = 1; k < rows; k++) {
+    const PetscInt *b = B->j + B->i[A->j[begin + k]], *bend = B->j + B->i[A->j[begin + k] + 1];
+    PetscInt       *result = (rows - k) & 1 ? out : work; /* so that the last merge goes to out */
 
-    if (b == end) continue;
-    while (l < n && b < end) {
-      const PetscInt cl = list[l], cb = *b;
-
-      next[m++] = cl < cb ? cl : cb;
-      l += cl <= cb;
-      b += cb <= cl;
-    }
-    while (l < n) next[m++] = list[l++];
-    while (b < end) next[m++] = *b++;
-    list = next;
-    next = swap;
-    n    = m;
+    end  = result + Merge(list, end, b, bend, result);
+    list = result;
   }
-  if (list != out)
-    for (PetscInt l = 0; l < n; l++) out[l] = list[l];
-  return n;
+  if (rows == 1)
+    for (PetscInt l = 0; list + l < end; l++) out[l] = list[l];
+  return (PetscInt)(end - list);
 }
 
 /* bits: one for each column of B, all zero before and after */
