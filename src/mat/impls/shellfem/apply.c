@@ -212,16 +212,13 @@ static PetscErrorCode MatShellFEMApply(Mat A, PetscBool transpose, Vec x, Vec y)
 
   PetscFunctionBegin;
   PetscCall(VecSet(y, 0.));
-  if (*right && !a->masked) {
-    PetscCall(VecFollow(right, x));
+  if (*right && !a->masked) { /* general scalings are rare and applied on the host */
     PetscCall(MatShellFEMGetWork(A, x, &xs));
-    PetscCall(VecPointwiseMult(xs, *right, x));
+    PetscCall(VecCopy(x, xs));
+    PetscCall(VecTimes_ShellFEM(xs, *right));
   }
   PetscCall(MatShellFEMApplyElements(A, transpose, a->masked, xs, y));
-  if (*left && !a->masked) {
-    PetscCall(VecFollow(left, x));
-    PetscCall(VecPointwiseMult(y, *left, y));
-  }
+  if (*left && !a->masked) PetscCall(VecTimes_ShellFEM(y, *left));
   if (a->D) PetscCall(MatShellFEMAddDiagonal(A, &a->D, x, y));
   if (a->S && transpose)
     PetscCall(MatMultTransposeAdd(a->S, x, y, y));
