@@ -28,7 +28,8 @@ typedef struct {
 
 typedef struct {
   int       nlinks;
-  PetscBool fused; /* both links at once, without the result of the first */
+  PetscBool device; /* on the GPU */
+  PetscBool fused;  /* both links at once, without the result of the first */
   Link      link[2];
 } Chain;
 
@@ -188,7 +189,7 @@ static void ChainSetMats(const Mat_Product *product, Chain *chain)
   }
 }
 
-PetscErrorCode MatAIJHashGPUSymbolic(Mat C, const SpGEMMMatrix *A, const SpGEMMMatrix *B, MatAIJHashGPUStatistics *total, PetscInt **i, PetscInt **j)
+PetscErrorCode MatAIJHashGPUSymbolic(Mat C, PetscBool device, const SpGEMMMatrix *A, const SpGEMMMatrix *B, MatAIJHashGPUStatistics *total, PetscInt **i, PetscInt **j)
 {
   SpGEMMStatistics s;
   SpGEMMPlan      *plan;
@@ -198,7 +199,8 @@ PetscErrorCode MatAIJHashGPUSymbolic(Mat C, const SpGEMMMatrix *A, const SpGEMMM
   PetscCall(SpGEMMAnalysis_Host(A, B, &plan, &s));
   PetscCall(PetscLogEventEnd(MAT_HashGPU_Analysis, C, 0, 0, 0));
   PetscCall(PetscLogEventBegin(MAT_HashGPU_Symbolic, C, 0, 0, 0));
-  PetscCall(SpGEMMSymbolic_Host(A, B, plan, i, j));
+  if (device) PetscCall(MatAIJHashGPUSymbolicOnDevice(A, B, i, j));
+  else PetscCall(SpGEMMSymbolic_Host(A, B, plan, i, j));
   PetscCall(SpGEMMPlanDestroy_Host(&plan));
   PetscCall(PetscLogEventEnd(MAT_HashGPU_Symbolic, C, 0, 0, 0));
   total->products += s.products;
@@ -207,11 +209,12 @@ PetscErrorCode MatAIJHashGPUSymbolic(Mat C, const SpGEMMMatrix *A, const SpGEMMM
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatAIJHashGPUNumeric(Mat C, const SpGEMMMatrix *A, const SpGEMMMatrix *B, const PetscInt i[], const PetscInt j[], PetscScalar a[])
+PetscErrorCode MatAIJHashGPUNumeric(Mat C, PetscBool device, const SpGEMMMatrix *A, const SpGEMMMatrix *B, const PetscInt i[], const PetscInt j[], PetscScalar a[])
 {
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MAT_HashGPU_Numeric, C, 0, 0, 0));
-  PetscCall(SpGEMMNumeric_Host(A, B, i, j, a));
+  if (device) PetscCall(MatAIJHashGPUNumericOnDevice(A, B, i, j, a));
+  else PetscCall(SpGEMMNumeric_Host(A, B, i, j, a));
   PetscCall(PetscLogEventEnd(MAT_HashGPU_Numeric, C, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -241,7 +244,7 @@ static PetscErrorCode SymbolicLinks(Mat C, Chain *chain, MatAIJHashGPUStatistics
     Link *link = &chain->link[l];
 
     if (l) link->right.csr = chain->link[l - 1].result;
-    PetscCall(MatAIJHashGPUSymbolic(C, &link->left.csr, &link->right.csr, total, &link->i, &link->j));
+    PetscCall(MatAIJHashGPUSymbolic(C, chain->device, &link->left.csr, &link->right.csr, total, &link->i, &link->j));
     link->result.m = link->left.csr.m;
     link->result.n = link->right.csr.n;
     link->result.i = link->i;
@@ -269,7 +272,7 @@ static PetscErrorCode ChainSymbolic(Mat C, Chain *chain, MatAIJHashGPUStatistics
     PetscCall(PetscFree(link->a));
   }
   chain->fused = PETSC_FALSE;
-  if (chain->nlinks == 2) chain->fused = SpGEMMTripleIsCheaper_Host(&chain->link[0].left.csr, &chain->link[0].right.csr);
+  if (chain->nlinks == 2 && !chain->device) chain->fused = SpGEMMTripleIsCheaper_Host(&chain->link[0].left.csr, &chain->link[0].right.csr);
   if (chain->fused) PetscCall(SymbolicFused(C, chain, total));
   else PetscCall(SymbolicLinks(C, chain, total));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -314,7 +317,7 @@ static PetscErrorCode NumericLinks(Mat C, Chain *chain, const PetscInt ci[], con
     const PetscBool last = l == chain->nlinks - 1 ? PETSC_TRUE : PETSC_FALSE;
 
     if (l) link->right.csr = chain->link[l - 1].result;
-    PetscCall(MatAIJHashGPUNumeric(C, &link->left.csr, &link->right.csr, last ? ci : link->i, last ? cj : link->j, last ? ca : link->a));
+    PetscCall(MatAIJHashGPUNumeric(C, chain->device, &link->left.csr, &link->right.csr, last ? ci : link->i, last ? cj : link->j, last ? ca : link->a));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -393,6 +396,7 @@ static PetscErrorCode MatProductSymbolic_SeqAIJHashGPU(Mat C)
   PetscCall(PetscNew(&chain));
   product->data    = chain;
   product->destroy = ChainDestroy;
+  PetscCall(MatProductAIJHashGPUUsesDevice(C, &chain->device));
   ChainSetMats(product, chain);
   PetscCall(ChainSymbolic(C, chain, &total));
   last = &chain->link[chain->nlinks - 1];
@@ -428,7 +432,25 @@ PetscErrorCode MatProductAIJHashGPUUsesHash(Mat C, PetscBool *hash)
   PetscCall(PetscStrcmp(algorithm, MATPRODUCTALGORITHMDEFAULT, &standard));
   PetscCall(PetscStrcmp(algorithm, "hash", hash));
   if (standard) *hash = PETSC_TRUE;
+  if (C->force_diagonals && !set) *hash = PETSC_FALSE; /* MAT_FORCE_DIAGONAL_ENTRIES: AIJ's algorithms add the missing ones */
   if (*hash) PetscCall(MatProductSetAlgorithm(C, "hash"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatProductAIJHashGPUUsesDevice(Mat C, PetscBool *device)
+{
+  const char *const backends[] = {"host", "cuda"};
+  PetscInt          backend    = 0;
+
+  PetscFunctionBegin;
+  PetscOptionsBegin(PetscObjectComm((PetscObject)C), ((PetscObject)C)->prefix, "Products of MATAIJHASHGPU", "Mat");
+  PetscCall(PetscOptionsEList("-mat_aijhashgpu_spgemm_backend", "Where sparse products are computed", "MATAIJHASHGPU", backends, 2, backends[0], &backend, NULL));
+  PetscOptionsEnd();
+  *device = PETSC_FALSE;
+  if (backend) {
+    PetscCall(MatAIJHashGPUHasDevice(device));
+    PetscCheck(*device, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "-mat_aijhashgpu_spgemm_backend cuda needs an NVIDIA GPU and a PETSc with CUDA; there is none here, use host");
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

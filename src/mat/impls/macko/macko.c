@@ -306,19 +306,22 @@ static PetscErrorCode MatRestoreRow_MACKO(Mat A, PetscInt row, PetscInt *n, Pets
 
 static PetscErrorCode MatGetDiagonal_MACKO(Mat A, Vec d)
 {
-  PetscInt     rows = PetscMin(A->rmap->n, A->cmap->n), n;
+  PetscInt     rows, n;
   PetscInt    *cols;
   PetscScalar *da, *vals;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(A->cmap->N, &cols, A->cmap->N, &vals));
+  PetscCall(VecGetLocalSize(d, &rows));
   PetscCall(VecGetArrayWrite(d, &da));
-  for (PetscInt r = 0; r < rows; r++) {
+  for (PetscInt r = 0; r < rows; r++) { /* rows below a square, or past the last, have no diagonal entry: 0, as AIJ says */
     PetscInt k;
 
+    da[r] = 0;
+    if (r >= A->rmap->n) continue;
     n = MatMACKODecodeRow(A, r, cols, vals);
     PetscCall(PetscFindInt(A->rmap->rstart + r, n, cols, &k));
-    da[r] = k >= 0 ? vals[k] : 0;
+    if (k >= 0) da[r] = vals[k];
   }
   PetscCall(VecRestoreArrayWrite(d, &da));
   PetscCall(PetscFree2(cols, vals));
