@@ -263,4 +263,11 @@ int main(int argc, char **argv)
       args: -matmatmult_via rowmerge -matptap_via rap -mattransposematmult_via at*b
       output_file: output/aijhashgpu_product_1.out
 
+   test:
+      suffix: cuda
+      requires: cuda
+      nsize: {{1 2}}
+      args: -shape {{square rectangular empty dense long blocked aggregation}} -mat_aijhashgpu_spgemm_backend cuda
+      output_file: output/aijhashgpu_product_1.out
+
 TEST*/

@@ -305,6 +305,7 @@ PetscErrorCode MatCreateSeqAIJHashGPU(MPI_Comm comm, PetscInt m, PetscInt n, Pet
 
    Options Database Keys:
 + -mat_type aijhashgpu                                  - sets the type during `MatSetFromOptions()`
+. -mat_aijhashgpu_spgemm_backend (host|cuda)            - where products of sparse matrices are computed
 - -mat_product_algorithm (hash|...), -matmatmult_via, -matptap_via, -mattransposematmult_via - `hash`, the default, or any algorithm of `MATAIJ`
 
    Level: beginner
@@ -320,6 +321,9 @@ PetscErrorCode MatCreateSeqAIJHashGPU(MPI_Comm comm, PetscInt m, PetscInt n, Pet
    Where an NVIDIA GPU is present vectors made by the matrix are `VECCUDA`; `MatMult()` and its variants and
    `MatGetDiagonal()` then run on the GPU with a copy of the matrix that is renewed when the matrix changes. `MatBindToCPU()`
    keeps everything on the host.
+
+   Products of sparse matrices run on the host unless `-mat_aijhashgpu_spgemm_backend cuda` is given: the GPU version is a
+   first one, which copies its factors to the GPU and the result back.
 
    `-mat_view ::ascii_info` shows the intermediate products, the compression ratio (products per nonzero of the result) and
    the row groups of the product that made the matrix.

@@ -4,6 +4,7 @@
 */
 #include "aijhashgpuimpl.h"
 #include <petscdevice.h>
+#include "spgemm/spgemm_cuda.h"
 
 #if PetscDefined(HAVE_CUDA)
   #define PetscCallSpMV(call) \
@@ -241,6 +242,40 @@ PetscErrorCode MatSeqAIJHashGPUSetDeviceOps(Mat A, PetscBool replace)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatAIJHashGPUSymbolicOnDevice(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt **i, PetscInt **j)
+{
+  PetscInt64 *ci;
+  PetscInt   *cj = NULL;
+  void       *columns, *stream;
+
+  PetscFunctionBegin;
+  PetscCall(GetStream(&stream));
+  PetscCall(PetscMalloc1((PetscCount)A->m + 1, &ci));
+  PetscCallSpMV(SpGEMMSymbolic_CUDA(A, B, ci, &columns, stream));
+  PetscCheck(ci[A->m] <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_INT_OVERFLOW, "The product of a %" PetscInt_FMT " x %" PetscInt_FMT " and a %" PetscInt_FMT " x %" PetscInt_FMT " matrix has %" PetscInt64_FMT " nonzeros, more than PetscInt holds; configure PETSc with --with-64-bit-indices, or use more MPI processes", A->m, A->n, B->m, B->n, ci[A->m]);
+  PetscCall(PetscMalloc1((PetscCount)A->m + 1, i));
+  for (PetscInt row = 0; row <= A->m; row++) (*i)[row] = (PetscInt)ci[row];
+  PetscCall(PetscMalloc1(ci[A->m], &cj));
+  PetscCallSpMV(SpGEMMGetColumns_CUDA(A->m, ci, &columns, cj, stream));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)(A->i[A->m] + B->i[B->m] + A->m + B->m + 2) * sizeof(PetscInt)));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)(ci[A->m]) * sizeof(PetscInt)));
+  PetscCall(PetscFree(ci));
+  *j = cj;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAIJHashGPUNumericOnDevice(const SpGEMMMatrix *A, const SpGEMMMatrix *B, const PetscInt i[], const PetscInt j[], PetscScalar a[])
+{
+  void *stream;
+
+  PetscFunctionBegin;
+  PetscCall(GetStream(&stream));
+  PetscCallSpMV(SpGEMMNumeric_CUDA(A, B, i, j, a, stream));
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)(A->i[A->m] + B->i[B->m]) * (sizeof(PetscInt) + sizeof(PetscScalar)) + (PetscLogDouble)i[A->m] * sizeof(PetscInt)));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)i[A->m] * sizeof(PetscScalar)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #else
 
 PetscErrorCode MatAIJHashGPUHasDevice(PetscBool *has)
@@ -260,5 +295,18 @@ PetscErrorCode MatSeqAIJHashGPUSetDeviceOps(Mat A, PetscBool replace)
 {
   PetscFunctionBegin;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Not reached: MatProductAIJHashGPUUsesDevice() stops before */
+PetscErrorCode MatAIJHashGPUSymbolicOnDevice(const SpGEMMMatrix *A, const SpGEMMMatrix *B, PetscInt **i, PetscInt **j)
+{
+  PetscFunctionBegin;
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "This PETSc was built without CUDA");
+}
+
+PetscErrorCode MatAIJHashGPUNumericOnDevice(const SpGEMMMatrix *A, const SpGEMMMatrix *B, const PetscInt i[], const PetscInt j[], PetscScalar a[])
+{
+  PetscFunctionBegin;
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "This PETSc was built without CUDA");
 }
 #endif

@@ -51,6 +51,11 @@ PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJHashGPU(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJHashGPU_Dense(Mat);
 PETSC_INTERN PetscErrorCode MatProductAIJHashGPUUsesHash(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatAIJHashGPUSetProductBlockSizes(Mat);
+/* Whether a product runs on the GPU, by its option; an error where there is none */
+PETSC_INTERN PetscErrorCode MatProductAIJHashGPUUsesDevice(Mat, PetscBool *);
 /* A link of a product; the statistics are added to */
-PETSC_INTERN PetscErrorCode MatAIJHashGPUSymbolic(Mat C, const SpGEMMMatrix *, const SpGEMMMatrix *, MatAIJHashGPUStatistics *, PetscInt **i, PetscInt **j);
-PETSC_INTERN PetscErrorCode MatAIJHashGPUNumeric(Mat C, const SpGEMMMatrix *, const SpGEMMMatrix *, const PetscInt i[], const PetscInt j[], PetscScalar a[]);
+PETSC_INTERN PetscErrorCode MatAIJHashGPUSymbolic(Mat C, PetscBool device, const SpGEMMMatrix *, const SpGEMMMatrix *, MatAIJHashGPUStatistics *, PetscInt **i, PetscInt **j);
+PETSC_INTERN PetscErrorCode MatAIJHashGPUNumeric(Mat C, PetscBool device, const SpGEMMMatrix *, const SpGEMMMatrix *, const PetscInt i[], const PetscInt j[], PetscScalar a[]);
+/* The same on the GPU, structure and values of the factors and of the result on the host */
+PETSC_INTERN PetscErrorCode MatAIJHashGPUSymbolicOnDevice(const SpGEMMMatrix *, const SpGEMMMatrix *, PetscInt **i, PetscInt **j);
+PETSC_INTERN PetscErrorCode MatAIJHashGPUNumericOnDevice(const SpGEMMMatrix *, const SpGEMMMatrix *, const PetscInt i[], const PetscInt j[], PetscScalar a[]);

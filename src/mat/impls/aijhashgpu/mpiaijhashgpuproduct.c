@@ -28,6 +28,7 @@ typedef struct {
 
 typedef struct {
   int              nlinks;
+  PetscBool        device;          /* on the GPU */
   Mat              transpose;       /* of a factor, NULL if the product needs none */
   PetscObjectId    id[3];           /* which factors, and which structures of them, */
   PetscObjectState nonzerostate[3]; /* the symbolic phase saw */
@@ -292,7 +293,7 @@ static PetscErrorCode ChainSymbolic(Mat C, Chain *chain, MatAIJHashGPUStatistics
     PetscCheck(SpGEMMIsSorted_Host(&A) && SpGEMMIsSorted_Host(&B), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "A factor of the product has a row whose columns do not ascend or repeat; build the matrix with MatSetValues(), or sort its rows");
     link->C.m = A.m;
     link->C.n = B.n;
-    PetscCall(MatAIJHashGPUSymbolic(C, &A, &B, total, &link->C.i, &link->C.j));
+    PetscCall(MatAIJHashGPUSymbolic(C, chain->device, &A, &B, total, &link->C.i, &link->C.j));
     PetscCall(PetscCalloc1(link->C.i[A.m], &link->C.a));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -303,11 +304,13 @@ static PetscErrorCode ChainRenew(Mat C, Chain *chain)
 {
   Rows                    old = chain->link[chain->nlinks - 1].C, *now;
   MatAIJHashGPUStatistics total;
+  const PetscBool         device = chain->device;
   PetscBool               same;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&chain->link[chain->nlinks - 1].C, sizeof(Rows)));
   PetscCall(ChainReset(chain));
+  chain->device = device;
   PetscCall(ChainSymbolic(C, chain, &total));
   now = &chain->link[chain->nlinks - 1].C;
   PetscCall(PetscArraycmp(old.i, now->i, (PetscCount)old.m + 1, &same));
@@ -338,7 +341,7 @@ static PetscErrorCode MatProductNumeric_MPIAIJHashGPU(Mat C)
     PetscCall(PetscLogEventEnd(MAT_HashGPU_Gather, C, 0, 0, 0));
     A = RowsView(&link->A);
     B = RowsView(&link->B);
-    PetscCall(MatAIJHashGPUNumeric(C, &A, &B, link->C.i, link->C.j, link->C.a));
+    PetscCall(MatAIJHashGPUNumeric(C, chain->device, &A, &B, link->C.i, link->C.j, link->C.a));
   }
   PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)((Mat_AIJHashGPU *)C->spptr)->statistics.products));
   PetscCall(MatUpdateMPIAIJWithArray(C, chain->link[chain->nlinks - 1].C.a));
@@ -358,6 +361,7 @@ static PetscErrorCode MatProductSymbolic_MPIAIJHashGPU(Mat C)
   PetscCall(PetscNew(&chain));
   product->data    = chain;
   product->destroy = ChainDestroy;
+  PetscCall(MatProductAIJHashGPUUsesDevice(C, &chain->device));
   PetscCall(ChainSymbolic(C, chain, &total));
   last    = &chain->link[chain->nlinks - 1];
   columns = chain->link[0].right;
