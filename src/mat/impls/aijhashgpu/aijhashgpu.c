@@ -107,11 +107,13 @@ static PetscErrorCode MatDestroy_SeqAIJHashGPU(Mat A)
 static PetscErrorCode MatDuplicate_SeqAIJHashGPU(Mat A, MatDuplicateOption op, Mat *B)
 {
   const struct _MatOps *base;
+  PetscBool             host;
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJHashGPUGetBaseOps(&base));
   PetscCall(base->duplicate(A, op, B));
-  if (A->boundtocpu) PetscCall(MatBindToCPU(*B, PETSC_TRUE));
+  PetscCall(MatBoundToCPU(A, &host));
+  if (host) PetscCall(MatBindToCPU(*B, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,13 +128,6 @@ static PetscErrorCode MatView_SeqAIJHashGPU(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatBindToCPU_SeqAIJHashGPU(Mat A, PetscBool flg)
-{
-  PetscFunctionBegin;
-  A->boundtocpu = flg;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Replaces (or with replace PETSC_FALSE restores) the operations that differ from the base's */
 static PetscErrorCode MatSeqAIJHashGPUSetOps(Mat A, PetscBool replace)
 {
@@ -143,7 +138,6 @@ static PetscErrorCode MatSeqAIJHashGPUSetOps(Mat A, PetscBool replace)
   A->ops->destroy               = replace ? MatDestroy_SeqAIJHashGPU : base->destroy;
   A->ops->duplicate             = replace ? MatDuplicate_SeqAIJHashGPU : base->duplicate;
   A->ops->view                  = replace ? MatView_SeqAIJHashGPU : base->view;
-  A->ops->bindtocpu             = replace ? MatBindToCPU_SeqAIJHashGPU : base->bindtocpu;
   A->ops->productsetfromoptions = replace ? MatProductSetFromOptions_SeqAIJHashGPU : base->productsetfromoptions;
   PetscCall(MatSeqAIJHashGPUSetDeviceOps(A, replace));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -228,6 +228,13 @@ static PetscErrorCode MatGetDiagonal_SeqAIJHashGPU(Mat A, Vec d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatBindToCPU_SeqAIJHashGPU(Mat A, PetscBool flg)
+{
+  PetscFunctionBegin;
+  A->boundtocpu = flg;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatSeqAIJHashGPUSetDeviceOps(Mat A, PetscBool replace)
 {
   const struct _MatOps *base;
@@ -238,6 +245,7 @@ PetscErrorCode MatSeqAIJHashGPUSetDeviceOps(Mat A, PetscBool replace)
   A->ops->multadd          = replace ? MatMultAdd_SeqAIJHashGPU : base->multadd;
   A->ops->multtranspose    = replace ? MatMultTranspose_SeqAIJHashGPU : base->multtranspose;
   A->ops->multtransposeadd = replace ? MatMultTransposeAdd_SeqAIJHashGPU : base->multtransposeadd;
+  A->ops->bindtocpu        = replace ? MatBindToCPU_SeqAIJHashGPU : base->bindtocpu;
   A->ops->getdiagonal      = replace ? MatGetDiagonal_SeqAIJHashGPU : base->getdiagonal;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

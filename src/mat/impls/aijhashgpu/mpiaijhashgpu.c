@@ -134,11 +134,13 @@ static PetscErrorCode MatDestroy_MPIAIJHashGPU(Mat A)
 static PetscErrorCode MatDuplicate_MPIAIJHashGPU(Mat A, MatDuplicateOption op, Mat *B)
 {
   const struct _MatOps *base;
+  PetscBool             host;
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJHashGPUGetBaseOps(&base));
   PetscCall(base->duplicate(A, op, B));
-  if (A->boundtocpu) PetscCall(MatBindToCPU(*B, PETSC_TRUE));
+  PetscCall(MatBoundToCPU(A, &host));
+  if (host) PetscCall(MatBindToCPU(*B, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
