@@ -5,8 +5,8 @@ PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_leaky(void);
 
 PetscErrorCode PetscDLLibraryRegister_leaky(void)
 {
-  PetscRandom     random;
-  void           *memory;
+  PetscRandom random;
+  void       *memory;
   void *volatile lost;
 
   PetscFunctionBegin;
