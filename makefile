@@ -8,7 +8,9 @@ GOALS := all demo check check-gpu bench install bundle checkformat programs
 
 # Which PETSc: `make clean` and `make help` need none
 ifneq ($(filter-out clean help format checkformat,$(or $(MAKECMDGOALS),all)),)
-  BOOTSTRAP := $(shell config/bootstrap 1>&2 || echo failed)
+  # variables given to make as arguments do not reach $(shell) by themselves
+  SETTINGS := $(foreach v,PETSC_DIR PETSC_ARCH $(filter TREFOIL_%,$(.VARIABLES)),$(if $(findstring command line,$(origin $(v))),$(v)='$($(v))'))
+  BOOTSTRAP := $(shell $(SETTINGS) config/bootstrap 1>&2 || echo failed)
   ifneq ($(BOOTSTRAP),)
     $(error no PETSc to build with, see the message above)
   endif
@@ -61,7 +63,7 @@ $(OBJ)/%.cu.o: %.cu
 # Benchmarks and the example that `make demo` runs
 programs: $(BENCH:%=$(BUILD)/bench/%) $(BUILD)/examples/topopt
 
-$(BUILD)/bench/%: tests/bench/%.c $(wildcard tests/bench/*.h) $(LIB)
+$(BUILD)/bench/%: tests/bench/%.c $(wildcard tests/bench/*.h) $(filter-out $(BENCH:%=tests/bench/%.c),$(wildcard tests/bench/*.c)) $(LIB)
 	@mkdir -p $(@D)
 	@echo "   BENCH $@"
 	@$(CC) -std=gnu11 $(WARN) $(CC_FLAGS) $(INCLUDES) $< $(filter-out $(BENCH:%=tests/bench/%.c),$(wildcard tests/bench/*.c)) -o $@ $(LINK) $(PETSC_WITH_EXTERNAL_LIB)
@@ -79,7 +81,8 @@ check: $(LIB)
 
 # The same tests, and those that need a GPU; stops where there is none
 check-gpu: $(LIB)
-	@BUILD=$(abspath $(BUILD)) MPIEXEC="$(MPIEXEC)" CC="$(CC)" TESTS="$(TESTS)" SANITIZE="$(SANITIZE)" TREFOIL_GPU=required config/check
+	@if [ -n "$(SANITIZE)" ]; then echo "make check-gpu SANITIZE=... works in the bundle: make bundle, then there" >&2; exit 1; fi
+	@BUILD=$(abspath $(BUILD)) MPIEXEC="$(MPIEXEC)" CC="$(CC)" TESTS="$(TESTS)" TREFOIL_GPU=required config/check
 
 bench: $(BENCH:%=$(BUILD)/bench/%)
 	@BUILD=$(abspath $(BUILD)) MPIEXEC="$(MPIEXEC)" tests/bench/run $(SUBJECT)

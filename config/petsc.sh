@@ -22,7 +22,8 @@ petsc_check() {
   fi
   grep -q '^#define PETSC_HAVE_SHARED_LIBRARIES\|^#define PETSC_USE_SHARED_LIBRARIES' "$conf/include/petscconf.h" || { reason="the PETSc in $conf has static libraries only; a plugin needs --with-shared-libraries"; return 1; }
   ls "$conf"/lib/libpetsc*.so > /dev/null 2>&1 || { reason="the PETSc in $conf is configured but not built: lib/libpetsc.so is missing; run make in $1"; return 1; }
-  [ -f "$1/src/mat/impls/aij/seq/aij.h" ] || [ -f "$1/include/petsc/private/matimpl.h" ] || { reason="the PETSc in $1 lacks its private headers (include/petsc/private)"; return 1; }
+  # MATMPIAIJ's structure is in a header of the source tree only, and so is the test harness
+  { [ -f "$1/src/mat/impls/aij/mpi/mpiaij.h" ] && [ -f "$1/gmakefile.test" ]; } || { reason="the PETSc in $1 is installed without its source tree; Trefoil needs the tree it was built in (PETSC_DIR and PETSC_ARCH of the build)"; return 1; }
   ! grep -q '^#define PETSC_HAVE_MPIUNI' "$conf/include/petscconf.h" || { reason="the PETSc in $conf was built without MPI; Trefoil needs a real one"; return 1; }
 }
 
@@ -40,7 +41,7 @@ petsc_options() {
   if [ "$int" = 64 ]; then options="$options --with-64-bit-indices=1"; fi
   nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null) || nvcc=
   if [ "${TREFOIL_CUDA:-1}" = 1 ] && [ -n "$nvcc" ]; then
-    sm=${TREFOIL_CUDA_ARCH:-$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2> /dev/null | head -n 1 | tr -d .)}
+    sm=${TREFOIL_CUDA_ARCH:-$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2> /dev/null | sed -n '1s/^\([0-9]*\)\.\([0-9]*\)$/\1\2/p')}
     sm=${sm:-90}
     cuda=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
     arch=$arch-cuda$cuda-sm$sm
@@ -62,23 +63,29 @@ petsc_lock() {
   lock=$cache/lock
   until mkdir "$lock" 2> /dev/null; do
     owner=$(cat "$lock/pid" 2> /dev/null) || owner=
+    if [ -z "$owner" ] && [ -n "$(find "$lock" -prune -mmin +1 2> /dev/null)" ]; then rm -rf "$lock"; continue; fi
     if [ -n "$owner" ] && ! kill -0 "$owner" 2> /dev/null; then rm -rf "$lock"; continue; fi
     say "waiting for another build in $cache (process ${owner:-unknown}; remove $lock if there is none)"
     sleep 10
   done
   echo $$ > "$lock/pid"
-  trap 'rm -rf "$lock"' EXIT
+  progress=
+  trap 'rm -rf "$lock"; [ -z "$progress" ] || kill $progress 2> /dev/null' EXIT
   trap 'exit 1' INT TERM
 }
 
 petsc_source() {
   dist=$cache/dist archive=$cache/dist/petsc-$version.tar.gz
+  if [ -f "$1/configure" ]; then return 0; fi
   mkdir -p "$dist"
   if [ ! -f "$archive" ]; then
     say "downloading PETSc $version (17 MB and its build tools, about a minute)"
     python3 -m pip download -q --no-deps --no-binary :all: -d "$dist" "petsc==$version" > "$dist/pip.log" 2>&1 || { tail -n 3 "$dist/pip.log" >&2; die "could not download PETSc $version from PyPI, see $dist/pip.log"; }
   fi
-  [ -f "$1/configure" ] || { rm -rf "$1.part"; mkdir "$1.part"; tar xzf "$archive" -C "$1.part" --strip-components=1; mv "$1.part" "$1"; }
+  rm -rf "$1.part"
+  mkdir "$1.part"
+  tar xzf "$archive" -C "$1.part" --strip-components=1
+  mv "$1.part" "$1"
 }
 
 # nvml.h and something to link with, where the CUDA toolkit lacks them
@@ -126,7 +133,7 @@ petsc_build() {
   : > "$cache/$2-make.log"
   petsc_progress "$cache/$2-make.log" $total &
   progress=$!
-  make PETSC_DIR="$1" PETSC_ARCH="$2" V= > "$cache/$2-make.log" 2>&1 || { kill $progress; tail -n 30 "$cache/$2-make.log" >&2; die "PETSc did not compile, see $cache/$2-make.log"; }
+  make PETSC_DIR="$1" PETSC_ARCH="$2" V= > "$cache/$2-make.log" 2>&1 || { tail -n 30 "$cache/$2-make.log" >&2; die "PETSc did not compile, see $cache/$2-make.log"; }
   kill $progress 2> /dev/null || true
   date > "$1/$2/trefoil-complete"
   cd "$top"

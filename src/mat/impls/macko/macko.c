@@ -653,7 +653,6 @@ static PetscErrorCode MatDestroy_MACKO(Mat A)
   PetscCall(MatDestroy(&a->builder));
   PetscCall(PetscFree(a->stash));
   PetscCall(PetscFree2(a->rowcols, a->rowvals));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocation_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMACKOSetEncoding_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMACKOSetValueType_C", NULL));
@@ -674,14 +673,7 @@ static PetscErrorCode MatSetUp_Layout(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ's preallocation is not needed, but it also sets a matrix up */
-static PetscErrorCode MatSeqAIJSetPreallocation_MACKO(Mat A, PetscInt nz, const PetscInt nnz[])
-{
-  PetscFunctionBegin;
-  PetscCall(MatSetUp(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
+/* AIJ's preallocation is not needed, but it also sets a matrix up, where all processes take part */
 static PetscErrorCode MatMPIAIJSetPreallocation_MACKO(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
 {
   PetscFunctionBegin;
@@ -734,7 +726,8 @@ static PetscErrorCode MatMACKOGetStorage_MACKO(Mat A, PetscInt64 *bytes, PetscRe
 
 PetscErrorCode MatSetUp_MACKO(Mat A)
 {
-  Mat_MACKO *a;
+  Mat_MACKO  *a;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&a));
@@ -765,8 +758,14 @@ PetscErrorCode MatSetUp_MACKO(Mat A)
   A->ops->getinfo         = MatGetInfo_MACKO;
   A->ops->bindtocpu       = MatBindToCPU_MACKO;
   A->ops->destroy         = MatDestroy_MACKO;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocation_C", MatSeqAIJSetPreallocation_MACKO));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", MatMPIAIJSetPreallocation_MACKO));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (size > 1) PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", MatMPIAIJSetPreallocation_MACKO));
+  else {
+    /* On one process a DMDA writes into the data of what can be preallocated as an AIJ, so we cannot be. Programs that
+       preallocate ask for the ownership range next. */
+    if (A->rmap->n >= 0 || A->rmap->N >= 0) PetscCall(PetscLayoutSetUp(A->rmap));
+    if (A->cmap->n >= 0 || A->cmap->N >= 0) PetscCall(PetscLayoutSetUp(A->cmap));
+  }
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMACKOSetEncoding_C", MatMACKOSetEncoding_MACKO));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMACKOSetValueType_C", MatMACKOSetValueType_MACKO));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMACKOGetStorage_C", MatMACKOGetStorage_MACKO));

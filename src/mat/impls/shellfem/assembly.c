@@ -387,7 +387,10 @@ static PetscErrorCode ShellFEMProductFactor(Mat F, Mat *assembled)
   PetscFunctionBegin;
   *assembled = F;
   if (F) PetscCall(PetscObjectTypeCompare((PetscObject)F, MATSHELLFEM, &ours));
-  if (ours) PetscCall(MatShellFEMGetAssembled(F, assembled));
+  if (ours) {
+    PetscCheck(F->assembled, PetscObjectComm((PetscObject)F), PETSC_ERR_ARG_WRONGSTATE, "Product of a SHELLFEM matrix that has no values: call MatAssemblyBegin() and MatAssemblyEnd() first");
+    PetscCall(MatShellFEMGetAssembled(F, assembled));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

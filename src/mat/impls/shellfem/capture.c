@@ -58,6 +58,7 @@ PetscErrorCode ShellFEMGroupDuplicate(ShellFEMGroup g, PetscBool values, ShellFE
   c->iscells  = g->iscells;
   c->numbered = g->numbered;
   c->lastref  = g->lastref;
+  c->native   = g->native;
   if (g->work) PetscCall(PetscMalloc1(size, &c->work));
   PetscCall(ShellFEMGroupReserve(c, g->nel));
   c->nel = g->nel;
@@ -76,7 +77,7 @@ PetscErrorCode ShellFEMGroupDuplicate(ShellFEMGroup g, PetscBool values, ShellFE
     }
   } else {
     for (PetscInt e = 0; e < c->nel; e++) {
-      c->ref[e]   = ELEMENT_NONE;
+      c->ref[e]   = g->native && g->ref[e] >= 0 ? g->ref[e] : ELEMENT_NONE;
       c->scale[e] = 0;
     }
   }
@@ -128,6 +129,35 @@ PetscErrorCode ShellFEMGroupSetFull(ShellFEMGroup g, PetscInt e, const PetscScal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Drops the reference matrices that no element has, such as those of earlier time steps */
+static PetscErrorCode ShellFEMGroupSweep(ShellFEMGroup g)
+{
+  const size_t size = (size_t)g->ndof * g->ndof;
+  PetscInt    *now, kept = 0;
+
+  PetscFunctionBegin;
+  g->swept = PETSC_TRUE;
+  PetscCall(PetscCalloc1(g->nref, &now));
+  for (PetscInt e = 0; e < g->nel; e++)
+    if (g->ref[e] >= 0) now[g->ref[e]] = 1;
+  for (PetscInt r = 0; r < g->nref; r++) {
+    if (!now[r]) continue;
+    if (kept < r) PetscCall(PetscArraycpy(g->K + (size_t)kept * size, g->K + (size_t)r * size, size));
+    g->pivot[kept] = g->pivot[r];
+    now[r]         = kept++;
+  }
+  for (PetscInt e = 0; e < g->nel; e++)
+    if (g->ref[e] >= 0) g->ref[e] = now[g->ref[e]];
+  if (kept < g->nref) {
+    PetscCall(ElementPlanDestroy(&g->plan));
+    g->planned = PETSC_FALSE;
+  }
+  g->nref    = kept;
+  g->lastref = 0;
+  PetscCall(PetscFree(now));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* v == s K_r within rtol of its largest entry? */
 static PetscBool ShellFEMGroupMatches(ShellFEMGroup g, PetscInt r, const PetscScalar v[], PetscReal rtol, PetscScalar *s)
 {
@@ -169,6 +199,7 @@ static PetscErrorCode MatShellFEMClassify(Mat A, ShellFEMGroup g, PetscInt e, co
         PetscFunctionReturn(PETSC_SUCCESS);
       }
     }
+    if (g->nref >= a->maxref && g->nref && !g->swept && !g->native) PetscCall(ShellFEMGroupSweep(g));
     if (g->nref < a->maxref) {
       PetscCall(ShellFEMGroupSetReferences(g, 1, v));
       g->lastref  = g->nref - 1;
@@ -228,6 +259,7 @@ static PetscErrorCode MatShellFEMAddElement(Mat A, PetscInt nen, PetscInt bs, co
     a->structure = PETSC_TRUE;
   }
   g->cursor = e + 1;
+  g->ref[e] = ELEMENT_NONE;
   PetscCall(MatShellFEMClassify(A, g, e, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -392,7 +424,8 @@ PetscErrorCode MatShellFEMGetLattice(Mat A, ShellFEMGroup *lattice)
     a->cells[d]    = n[d] - 1;
     a->ownedlow[d] = low[d] - start[d];
     a->ownedn[d]   = PetscMin(count[d], boundary[d] == DM_BOUNDARY_PERIODIC ? count[d] : global[d] - 1 - low[d]);
-    if (a->cells[d] < 1) PetscFunctionReturn(PETSC_SUCCESS);
+    /* one periodic cell has the same node at both ends, which the local box does not show */
+    if (a->cells[d] < 1 || (boundary[d] == DM_BOUNDARY_PERIODIC && global[d] < 2)) PetscFunctionReturn(PETSC_SUCCESS);
   }
   a->boxisglobal = size == 1 && (PetscInt64)n[0] * n[1] * n[2] * dof == A->rmap->n ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(ShellFEMGroupCreate(dim == 3 ? 8 : 4, dof, &a->lattice));

@@ -173,7 +173,11 @@ static __global__ void __launch_bounds__(THREADS) GatherBlockDiagonal(const Elem
     if (!ElementAround(el, node, t, &e, &a)) continue;
     const Scalar *K = Matrix(el, e, &scale);
 
-    if (K) sum += scale * K[(PetscCount)(a * el.bs + r) * el.ndof + a * el.bs + c];
+    if (!K) continue;
+    const PetscInt first = el.conn ? 0 : FirstNode(el.lattice, e);
+
+    for (PetscInt b = 0; b < el.nen; b++) /* collapsed elements name a node twice */
+      if (Node(el, e, first, b) == node) sum += scale * K[(PetscCount)(a * el.bs + r) * el.ndof + b * el.bs + c];
   }
   d[entry] += sum;
 }

@@ -231,12 +231,14 @@ static void ElementBlockDiagonal(const ElementMatrices *m, const ElementNodes *n
     const PetscScalar  scale = !m->scale || (m->ref && m->ref[e] == ELEMENT_FULL) ? 1 : m->scale[e];
 
     if (!K) continue;
-    for (PetscInt a = 0; a < nodes->nen; a++) {
-      PetscScalar *block = d + (PetscCount)node[a] * bs * bs;
+    for (PetscInt a = 0; a < nodes->nen; a++)
+      for (PetscInt b = 0; b < nodes->nen; b++) {
+        PetscScalar *block = d + (PetscCount)node[a] * bs * bs;
 
-      for (PetscInt c = 0; c < bs; c++)
-        for (PetscInt r = 0; r < bs; r++) block[c * bs + r] += scale * K[(PetscCount)(a * bs + r) * m->ndof + a * bs + c];
-    }
+        if (node[b] != node[a]) continue; /* collapsed elements name a node twice */
+        for (PetscInt c = 0; c < bs; c++)
+          for (PetscInt r = 0; r < bs; r++) block[c * bs + r] += scale * K[(PetscCount)(a * bs + r) * m->ndof + b * bs + c];
+      }
   }
 }
 

@@ -87,6 +87,16 @@ static PetscInt NativeIndex(Mat A, const NativeElements *n, PetscInt e)
   return (k * a->cells[1] + j) * a->cells[0] + i;
 }
 
+static PetscErrorCode NativeSetScale(Mat A, const NativeElements *n, PetscInt e, PetscScalar scale)
+{
+  const PetscInt k = NativeIndex(A, n, e);
+
+  PetscFunctionBegin;
+  PetscCheck(n->g->ref[k] != ELEMENT_FULL, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Element %" PetscInt_FMT " has a matrix of its own, which has no scale; give it again by MatShellFEMSetElementMatrices()", e);
+  n->g->scale[k] = scale;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatShellFEMChanged(Mat A)
 {
   PetscFunctionBegin;
@@ -151,6 +161,7 @@ PetscErrorCode MatShellFEMSetReferenceMatrices(Mat A, PetscInt nref, const Petsc
   PetscCheck(nref > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " reference matrices: there must be one at least", nref);
   for (PetscCount k = 0; k < (PetscCount)nref * n.g->ndof * n.g->ndof; k++) PetscCheck(!PetscIsInfOrNanScalar(K[k]), PETSC_COMM_SELF, PETSC_ERR_FP, "Reference matrix %" PetscInt_FMT " contains a NaN or infinity", (PetscInt)(k / ((PetscCount)n.g->ndof * n.g->ndof)));
   n.g->nref = n.g->lastref = 0;
+  n.g->native              = PETSC_TRUE;
   PetscCall(ShellFEMGroupSetReferences(n.g, nref, K));
   for (PetscInt e = 0; e < n.count; e++) {
     n.g->ref[NativeIndex(A, &n, e)]   = 0;
@@ -213,7 +224,7 @@ PetscErrorCode MatShellFEMSetElementScales(Mat A, const PetscScalar scale[])
   PetscCall(MatShellFEMGetNative(A, &n));
   for (PetscInt e = 0; e < n.count; e++) {
     PetscCheck(!PetscIsInfOrNanScalar(scale[e]), PETSC_COMM_SELF, PETSC_ERR_FP, "The scale of element %" PetscInt_FMT " is a NaN or infinity", e);
-    n.g->scale[NativeIndex(A, &n, e)] = scale[e];
+    PetscCall(NativeSetScale(A, &n, e, scale[e]));
   }
   PetscCall(MatShellFEMChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -244,7 +255,7 @@ PetscErrorCode MatShellFEMSetSIMP(Mat A, const PetscReal rho[], PetscReal p, Pet
   PetscCall(MatShellFEMGetNative(A, &n));
   for (PetscInt e = 0; e < n.count; e++) {
     PetscCheck(rho[e] >= 0 && rho[e] <= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The density of element %" PetscInt_FMT " is %g, not between 0 and 1", e, (double)rho[e]);
-    n.g->scale[NativeIndex(A, &n, e)] = Emin + PetscPowReal(rho[e], p) * (E0 - Emin);
+    PetscCall(NativeSetScale(A, &n, e, Emin + PetscPowReal(rho[e], p) * (E0 - Emin)));
   }
   PetscCall(MatShellFEMChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);

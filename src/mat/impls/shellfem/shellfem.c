@@ -19,6 +19,23 @@ static PetscErrorCode MatSetFromOptions_ShellFEM(Mat A, PetscOptionItems PetscOp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows that PETSc dealt out when the type was set are dealt out again in whole blocks */
+static PetscErrorCode MatSetBlockSizes_ShellFEM(Mat A, PetscInt rbs, PetscInt cbs)
+{
+  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+  PetscLayout   rmap, cmap;
+
+  PetscFunctionBegin;
+  if (!a->decided || A->preallocated || A->rmap->mapping || A->cmap->mapping || A->rmap->N < 0 || A->cmap->N < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLayoutCreateFromSizes(PetscObjectComm((PetscObject)A), PETSC_DECIDE, A->rmap->N, rbs, &rmap));
+  PetscCall(PetscLayoutCreateFromSizes(PetscObjectComm((PetscObject)A), PETSC_DECIDE, A->cmap->N, cbs, &cmap));
+  PetscCall(PetscLayoutDestroy(&A->rmap));
+  PetscCall(PetscLayoutDestroy(&A->cmap));
+  A->rmap = rmap;
+  A->cmap = cmap;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatSetUp_ShellFEM(Mat A)
 {
   PetscBool rectangular;
@@ -91,8 +108,9 @@ static PetscErrorCode ShellFEMGroupZero(ShellFEMGroup g)
 {
   PetscFunctionBegin;
   g->cursor = g->nfull = 0;
+  g->swept             = PETSC_FALSE;
   for (PetscInt e = 0; e < g->nel; e++) {
-    g->ref[e]   = ELEMENT_NONE;
+    if (!g->native || g->ref[e] == ELEMENT_FULL) g->ref[e] = ELEMENT_NONE;
     g->scale[e] = 0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -320,6 +338,16 @@ static PetscErrorCode MatCreateSubMatrices_ShellFEM(Mat A, PetscInt n, const IS 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatIncreaseOverlap_ShellFEM(Mat A, PetscInt n, IS is[], PetscInt overlap)
+{
+  Mat B;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellFEMGetAssembled(A, &B));
+  PetscCall(MatIncreaseOverlap(B, n, is, overlap));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatCreateSubMatrix_ShellFEM(Mat A, IS rows, IS cols, MatReuse reuse, Mat *submat)
 {
   Mat B;
@@ -468,6 +496,7 @@ static PetscErrorCode MatCreate_ShellFEM(Mat A)
   A->ops->assemblybegin         = MatAssemblyBegin_ShellFEM;
   A->ops->assemblyend           = MatAssemblyEnd_ShellFEM;
   A->ops->setup                 = MatSetUp_ShellFEM;
+  A->ops->setblocksizes         = MatSetBlockSizes_ShellFEM;
   A->ops->setfromoptions        = MatSetFromOptions_ShellFEM;
   A->ops->destroy               = MatDestroy_ShellFEM;
   A->ops->view                  = MatView_ShellFEM;
@@ -481,6 +510,7 @@ static PetscErrorCode MatCreate_ShellFEM(Mat A)
   A->ops->getdiagonalblock      = MatGetDiagonalBlock_ShellFEM;
   A->ops->createsubmatrices     = MatCreateSubMatrices_ShellFEM;
   A->ops->createsubmatrix       = MatCreateSubMatrix_ShellFEM;
+  A->ops->increaseoverlap       = MatIncreaseOverlap_ShellFEM;
   A->ops->sor                   = MatSOR_ShellFEM;
   A->ops->creategraph           = MatCreateGraph_ShellFEM;
   A->ops->getrow                = MatGetRow_ShellFEM;
@@ -503,6 +533,7 @@ static PetscErrorCode MatCreate_ShellFEM(Mat A)
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSHELLFEM));
   /* programs that preallocate ask for the ownership range next; the preallocation functions themselves are not composed,
      for DMDA would take the matrix for an AIJ */
+  a->decided = A->rmap->n < 0 && A->cmap->n < 0 ? PETSC_TRUE : PETSC_FALSE;
   if (A->rmap->n >= 0 || A->rmap->N >= 0) PetscCall(PetscLayoutSetUp(A->rmap));
   if (A->cmap->n >= 0 || A->cmap->N >= 0) PetscCall(PetscLayoutSetUp(A->cmap));
   PetscFunctionReturn(PETSC_SUCCESS);

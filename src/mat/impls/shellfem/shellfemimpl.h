@@ -36,6 +36,8 @@ struct _n_ShellFEMGroup {
   PetscInt      nref, allocatedref, *pivot; /* pivot: largest entry of each reference matrix */
   PetscScalar  *K;
   PetscInt      lastref;
+  PetscBool     swept;  /* unused reference matrices were dropped since the last MatZeroEntries() */
+  PetscBool     native; /* elements were given without values: they keep their references */
   PetscInt      nfull, allocatedfull;
   PetscScalar  *full;
   PetscScalar  *work;    /* one matrix, in the order of the lattice's corners */
@@ -64,8 +66,8 @@ typedef struct {
   Vec            work;
 
   Mat          S;
-  PetscBool    capture; /* take ADD_VALUES of square blocks as elements */
-  PetscBool    uselattice, roworiented;
+  PetscBool    capture;                          /* take ADD_VALUES of square blocks as elements */
+  PetscBool    uselattice, roworiented, decided; /* decided: PETSc chose the local sizes when the type was set */
   PetscInt     maxref;
   PetscReal    rtol;
   PetscCount   npending, allocatedpending; /* values kept until assembly, where all processes take part */
