@@ -1,4 +1,4 @@
-/* Links Trefoil and registers its types, repeatedly */
+/* Links Trefoil and registers its types, repeatedly; compiled with LOADED it links nothing and is given the library by options */
 #include <trefoil.h>
 #include <mataijhashgpu.h>
 #include <matmacko.h>
@@ -7,17 +7,23 @@
 int main(int argc, char **argv)
 {
   const MatType types[] = {MATAIJHASHGPU, MATMACKO, MATSHELLFEM};
-  PetscBool     before, after;
+#if !defined(LOADED)
+  PetscBool before, after, loaded;
+#endif
 
   if (MPI_Init(&argc, &argv)) return 1; /* PETSc then leaves MPI running between the rounds */
   for (int round = 0; round < 2; round++) {
     PetscFunctionBeginUser;
     PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+#if !defined(LOADED)
     PetscCall(TrefoilInitialized(&before));
+    PetscCall(PetscOptionsHasName(NULL, NULL, "-dll_append", &loaded));
+    PetscCheck(before == loaded, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Round %d: the types are %s before TrefoilInitialize()", round, before ? "there" : "not there");
     PetscCall(TrefoilInitialize());
     PetscCall(TrefoilInitialize());
     PetscCall(TrefoilInitialized(&after));
     PetscCheck(after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "TrefoilInitialized() denies it");
+#endif
     for (int t = 0; t < 3; t++) {
       Mat A;
 
