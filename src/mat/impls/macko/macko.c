@@ -142,6 +142,7 @@ PetscErrorCode MatMACKOEncodeFrom(Mat A, Mat seqaij)
 static PetscErrorCode MatMACKOCreateBlock(Mat A, Mat seqaij, PetscInt n, Mat *block)
 {
   Mat_MACKO *a = (Mat_MACKO *)A->data, *b;
+  PetscBool  bound;
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_SELF, block));
@@ -155,7 +156,8 @@ static PetscErrorCode MatMACKOCreateBlock(Mat A, Mat seqaij, PetscInt n, Mat *bl
   b->type     = a->type;
   PetscCall(MatMACKOEncodeFrom(*block, seqaij));
   (*block)->preallocated = (*block)->assembled = PETSC_TRUE;
-  PetscCall(MatBindToCPU(*block, A->boundtocpu));
+  PetscCall(MatBoundToCPU(A, &bound));
+  PetscCall(MatBindToCPU(*block, bound));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -439,6 +441,7 @@ static PetscErrorCode MatZeroEntries_MACKO(Mat A)
 static PetscErrorCode MatDuplicate_MACKO(Mat A, MatDuplicateOption op, Mat *B)
 {
   Mat_MACKO *a = (Mat_MACKO *)A->data, *b;
+  PetscBool  bound;
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
@@ -463,7 +466,8 @@ static PetscErrorCode MatDuplicate_MACKO(Mat A, MatDuplicateOption op, Mat *B)
     PetscCall(MACKODuplicate(&a->enc, &b->enc));
   (*B)->preallocated = PETSC_TRUE;
   (*B)->assembled    = A->assembled;
-  PetscCall(MatBindToCPU(*B, A->boundtocpu));
+  PetscCall(MatBoundToCPU(A, &bound));
+  PetscCall(MatBindToCPU(*B, bound));
   PetscCall(MatSetVecType(*B, A->defaultvectype));
   if (op != MAT_COPY_VALUES) PetscCall(MatZeroEntries(*B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -636,7 +640,9 @@ static PetscErrorCode MatBindToCPU_MACKO(Mat A, PetscBool flg)
   Mat_MACKO *a = (Mat_MACKO *)A->data;
 
   PetscFunctionBegin;
+#if defined(PETSC_HAVE_DEVICE)
   A->boundtocpu = flg;
+#endif
   if (a->A) {
     PetscCall(MatBindToCPU(a->A, flg));
     PetscCall(MatBindToCPU(a->B, flg));

@@ -44,5 +44,9 @@ PETSC_INTERN PetscErrorCode MatMACKOEncodeFrom(Mat, Mat seqaij); /* sequential *
 
 static inline PetscBool MatUsesDevice_MACKO(Mat A, Vec x)
 {
-  return PetscDefined(HAVE_CUDA) && !PetscDefined(USE_COMPLEX) && !A->boundtocpu && x->ops->bindtocpu && !x->boundtocpu ? PETSC_TRUE : PETSC_FALSE;
+#if defined(PETSC_HAVE_CUDA) && !defined(PETSC_USE_COMPLEX)
+  return !A->boundtocpu && x->ops->bindtocpu && !x->boundtocpu ? PETSC_TRUE : PETSC_FALSE;
+#else
+  return PETSC_FALSE;
+#endif
 }
