@@ -31,7 +31,8 @@ LIB    := $(BUILD)/lib/libtrefoil.so
 PREFIX ?= /usr/local
 
 SRC_C  := $(sort $(shell find src -name '*.c'))
-SRC_CU := $(if $(CUDAC),$(sort $(shell find src -name '*.cu')))
+# a PETSc without CUDA names the compiler, too, if it found one
+SRC_CU := $(if $(shell grep -s 'define PETSC_HAVE_CUDA 1' $(PETSC_DIR)/$(PETSC_ARCH)/include/petscconf.h),$(sort $(shell find src -name '*.cu')))
 OBJS   := $(SRC_C:%.c=$(OBJ)/%.o) $(SRC_CU:%.cu=$(OBJ)/%.cu.o)
 BENCH  := $(sort $(basename $(notdir $(shell grep -l 'int main' tests/bench/*.c 2>/dev/null))))
 
