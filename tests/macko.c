@@ -356,4 +356,25 @@ int main(int argc, char **argv)
       suffix: int8
       args: -mat_macko_values int8 -mat_macko_encoding {{delta bitmap}}
 
+  testset:
+    requires: cuda !complex
+    nsize: {{1 2}}
+    args: -mat_vec_type cuda
+    test:
+      suffix: gpu
+      args: -m 83 -n 83 -exact -mat_macko_values {{scalar fp16}} -mat_macko_encoding {{bitmap delta}}
+      output_file: output/macko_square.out
+    test:
+      suffix: gpu_bits
+      args: -m 70 -n 70 -exact -density 0.3 -mat_macko_encoding delta -mat_macko_delta_bits {{1 2 8}}
+      output_file: output/macko_square.out
+    test:
+      suffix: gpu_rounded
+      args: -mat_macko_values bf16 -mat_macko_encoding {{bitmap delta}}
+      output_file: output/macko_rectangular.out
+    test:
+      suffix: gpu_int8
+      args: -mat_macko_values int8
+      output_file: output/macko_int8.out
+
 TEST*/

@@ -257,20 +257,21 @@ PetscErrorCode MatMACKOToAIJ(Mat A, Mat *B)
   PetscInt    *i, *j, *cols, n;
   PetscScalar *v, *vals;
   PetscCount   nz = 0;
+  MatInfo      info;
 
   PetscFunctionBegin;
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  PetscCall(PetscIntCast((PetscCount)info.nz_used, &n)); /* at most: rounding may have made zeros */
   PetscCall(PetscMalloc1(A->rmap->n + 1, &i));
+  PetscCall(PetscMalloc2(n, &j, n, &v));
   PetscCall(PetscMalloc2(A->cmap->N, &cols, A->cmap->N, &vals));
   i[0] = 0;
   for (PetscInt r = 0; r < A->rmap->n; r++) {
-    nz += MatMACKODecodeRow(A, r, cols, vals);
-    PetscCall(PetscIntCast(nz, &i[r + 1]));
-  }
-  PetscCall(PetscMalloc2(nz, &j, nz, &v));
-  for (PetscInt r = 0; r < A->rmap->n; r++) {
     n = MatMACKODecodeRow(A, r, cols, vals);
-    PetscCall(PetscArraycpy(j + i[r], cols, n));
-    PetscCall(PetscArraycpy(v + i[r], vals, n));
+    PetscCall(PetscArraycpy(j + nz, cols, n));
+    PetscCall(PetscArraycpy(v + nz, vals, n));
+    nz += n;
+    i[r + 1] = (PetscInt)nz;
   }
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
   PetscCall(MatSetSizes(*B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
@@ -281,6 +282,7 @@ PetscErrorCode MatMACKOToAIJ(Mat A, Mat *B)
   PetscCall(PetscFree(i));
   PetscCall(PetscFree2(j, v));
   PetscCall(PetscFree2(cols, vals));
+  PetscCall(MatSetOption(*B, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE)); /* what changes it may add entries */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,7 +372,6 @@ static PetscErrorCode MatDiagonalSet_MACKO(Mat A, Vec d, InsertMode mode)
 
   PetscFunctionBegin;
   PetscCall(MatMACKOToAIJ(A, &B));
-  PetscCall(MatSetOption(B, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(MatDiagonalSet(B, d, mode));
   PetscCall(MatMACKOTake(A, &B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -382,7 +383,6 @@ static PetscErrorCode MatZeroRows_MACKO(Mat A, PetscInt n, const PetscInt rows[]
 
   PetscFunctionBegin;
   PetscCall(MatMACKOToAIJ(A, &B));
-  PetscCall(MatSetOption(B, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(MatZeroRows(B, n, rows, diag, x, b));
   PetscCall(MatMACKOTake(A, &B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -394,7 +394,6 @@ static PetscErrorCode MatZeroRowsColumns_MACKO(Mat A, PetscInt n, const PetscInt
 
   PetscFunctionBegin;
   PetscCall(MatMACKOToAIJ(A, &B));
-  PetscCall(MatSetOption(B, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(MatZeroRowsColumns(B, n, rows, diag, x, b));
   PetscCall(MatMACKOTake(A, &B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -411,6 +410,8 @@ static PetscErrorCode MatScale_MACKO(Mat A, PetscScalar s)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   a->enc.factor *= s; /* exact, whatever the values are stored in */
+  a->enc.maxerror *= PetscAbsScalar(s);
+  a->enc.rmserror *= PetscAbsScalar(s);
 #if defined(PETSC_HAVE_CUDA)
   PetscCall(MACKODeviceDestroy(&a->device));
 #endif
@@ -432,7 +433,6 @@ static PetscErrorCode MatZeroEntries_MACKO(Mat A)
   PetscCall(MatDestroy(&a->builder));
   PetscCall(MatMACKOToAIJ(A, &a->builder)); /* its structure is where values will be set again */
   PetscCall(MatZeroEntries(a->builder));
-  PetscCall(MatSetOption(a->builder, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(MatDuplicate(a->builder, MAT_COPY_VALUES, &builder));
   PetscCall(MatMACKOTake(A, &builder));
   PetscFunctionReturn(PETSC_SUCCESS);

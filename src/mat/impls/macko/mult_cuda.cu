@@ -2,7 +2,7 @@
   A warp takes a row. Delta encoding: 32 entries at a time, one a lane, columns by a prefix sum of the deltas. Bitmap: 32
   words at a time, one a lane, offsets of values by a prefix sum of population counts. Sums are added in a fixed tree.
 */
-#include <petscdevice_cuda.h>
+#include "../../../sys/trefoildevice.h"
 #include "mult.h"
 
 #define WARPS 8 /* rows of a block */
@@ -10,18 +10,6 @@
 struct _n_MACKODevice {
   MACKOMatrix A; /* device pointers */
 };
-
-template <typename T> static PetscErrorCode Upload(const T *host, size_t n, T **device)
-{
-  PetscFunctionBegin;
-  *device = NULL;
-  if (host && n) {
-    PetscCallCUDA(cudaMalloc((void **)device, sizeof(T) * n));
-    PetscCallCUDA(cudaMemcpy(*device, host, sizeof(T) * n, cudaMemcpyHostToDevice));
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)(sizeof(T) * n)));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 PetscErrorCode MACKODeviceCreate(const MACKOMatrix *A, MACKODevice *device)
 {
@@ -32,11 +20,11 @@ PetscErrorCode MACKODeviceCreate(const MACKOMatrix *A, MACKODevice *device)
   PetscCall(PetscNew(device));
   d  = &(*device)->A;
   *d = *A;
-  PetscCall(Upload(A->start, (size_t)A->m + 1, &d->start));
-  PetscCall(Upload((char *)A->values, (size_t)A->stored * MACKOValueBits(A->type) / 8 + 64, (char **)&d->values));
-  PetscCall(Upload(A->deltas, (size_t)A->stored * A->bits / 8 + 64, &d->deltas));
-  PetscCall(Upload(A->bitmap, (size_t)A->m * MACKOWords(A), &d->bitmap));
-  PetscCall(Upload(A->rowscale, (size_t)A->m, &d->rowscale));
+  PetscCall(TrefoilUpload(sizeof(PetscCount) * ((size_t)A->m + 1), A->start, (void **)&d->start));
+  PetscCall(TrefoilUpload((size_t)A->stored * MACKOValueBits(A->type) / 8 + 64, A->values, &d->values));
+  PetscCall(TrefoilUpload((size_t)A->stored * A->bits / 8 + 64, A->deltas, (void **)&d->deltas));
+  PetscCall(TrefoilUpload(sizeof(uint64_t) * (size_t)A->m * MACKOWords(A), A->bitmap, (void **)&d->bitmap));
+  PetscCall(TrefoilUpload(sizeof(PetscReal) * (size_t)A->m, A->rowscale, (void **)&d->rowscale));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,15 +119,11 @@ PetscErrorCode MACKOMult_CUDA(MACKODevice device, PetscBool add, const PetscScal
 {
   const MACKOMatrix &A    = device->A;
   const unsigned     grid = (unsigned)((A.m + WARPS - 1) / WARPS);
-  PetscDeviceContext dctx;
-  void              *handle;
   cudaStream_t       stream;
 
   PetscFunctionBegin;
   if (!A.m) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
-  PetscCall(PetscDeviceContextGetStreamHandle(dctx, &handle));
-  stream = *(cudaStream_t *)handle;
+  PetscCall(TrefoilGetStream(&stream));
   switch (A.type) {
   case MAT_MACKO_VALUES_FP16: MultKernel<MAT_MACKO_VALUES_FP16><<<grid, 32 * WARPS, 0, stream>>>(A, add, x, y); break;
   case MAT_MACKO_VALUES_BF16: MultKernel<MAT_MACKO_VALUES_BF16><<<grid, 32 * WARPS, 0, stream>>>(A, add, x, y); break;

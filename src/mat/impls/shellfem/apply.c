@@ -63,6 +63,14 @@ PetscErrorCode MatShellFEMForward(Mat A, PetscBool box, Vec x, Vec *local)
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
 
   PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  if (MatUsesDevice_ShellFEM(A, x)) { /* values that the host holds go up first: a scatter then stays on the GPU */
+    const PetscScalar *xa;
+
+    PetscCall(VecCUDAGetArrayRead(x, &xa));
+    PetscCall(VecCUDARestoreArrayRead(x, &xa));
+  }
+#endif
   *local = x;
   if (box && !a->boxisglobal) {
     PetscCall(MatShellFEMGetLocal(A, box, &a->xbox, x));

@@ -369,7 +369,8 @@ static PetscErrorCode MatShellFEMExpand(PetscInt m, const PetscInt blocks[], Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatSetValuesBlocked_ShellFEM(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], const PetscScalar v[], InsertMode mode)
+/* A blocked call by the one that takes rows */
+static PetscErrorCode MatShellFEMSetBlocks(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], const PetscScalar v[], InsertMode mode, PetscErrorCode (*setvalues)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], InsertMode))
 {
   const PetscInt rb = A->rmap->bs, cb = A->cmap->bs;
   PetscInt      *r, *c;
@@ -378,8 +379,15 @@ PetscErrorCode MatSetValuesBlocked_ShellFEM(Mat A, PetscInt m, const PetscInt ro
   PetscCall(PetscMalloc2(m * rb, &r, n * cb, &c));
   PetscCall(MatShellFEMExpand(m, rows, rb, r));
   PetscCall(MatShellFEMExpand(n, cols, cb, c));
-  PetscCall(MatSetValues_ShellFEM(A, m * rb, r, n * cb, c, v, mode));
+  PetscCall((*setvalues)(A, m * rb, r, n * cb, c, v, mode));
   PetscCall(PetscFree2(r, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatSetValuesBlocked_ShellFEM(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], const PetscScalar v[], InsertMode mode)
+{
+  PetscFunctionBegin;
+  PetscCall(MatShellFEMSetBlocks(A, m, rows, n, cols, v, mode, MatSetValues_ShellFEM));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -510,14 +518,7 @@ PetscErrorCode MatSetValuesLocal_ShellFEM(Mat A, PetscInt m, const PetscInt rows
 
 PetscErrorCode MatSetValuesBlockedLocal_ShellFEM(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], const PetscScalar v[], InsertMode mode)
 {
-  const PetscInt rb = A->rmap->bs, cb = A->cmap->bs;
-  PetscInt      *r, *c;
-
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(m * rb, &r, n * cb, &c));
-  PetscCall(MatShellFEMExpand(m, rows, rb, r));
-  PetscCall(MatShellFEMExpand(n, cols, cb, c));
-  PetscCall(MatSetValuesLocal_ShellFEM(A, m * rb, r, n * cb, c, v, mode));
-  PetscCall(PetscFree2(r, c));
+  PetscCall(MatShellFEMSetBlocks(A, m, rows, n, cols, v, mode, MatSetValuesLocal_ShellFEM));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

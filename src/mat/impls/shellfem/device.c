@@ -4,7 +4,7 @@
 #include "shellfemimpl.h"
 
 #if PetscDefined(HAVE_CUDA)
-  #include <petscdevice_cuda.h>
+  #include "../../../sys/trefoildevice.h"
 
 /* What one group has on the GPU */
 typedef struct {
@@ -21,20 +21,6 @@ struct _n_ShellFEMDevice {
   PetscInt         ngroups;
   DeviceGroup     *group;
 };
-
-static PetscErrorCode Upload(size_t bytes, const void *host, const void **device)
-{
-  void *copy = NULL;
-
-  PetscFunctionBegin;
-  if (bytes && host) {
-    PetscCallCUDA(cudaMalloc(&copy, bytes));
-    PetscCallCUDA(cudaMemcpy(copy, host, bytes, cudaMemcpyHostToDevice));
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
-  }
-  *device = copy;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 static PetscErrorCode DeviceGroupFree(DeviceGroup *d)
 {
@@ -65,11 +51,11 @@ static PetscErrorCode DeviceGroupUpload(Mat A, ShellFEMGroup g, DeviceGroup *d)
   d->g   = g;
   d->nel = g->nel;
   d->m   = ShellFEMGroupMatrices(g);
-  PetscCall(Upload(size * g->nref, g->K, (const void **)&d->m.K));
-  PetscCall(Upload(sizeof(PetscInt) * nel, g->ref, (const void **)&d->m.ref));
-  PetscCall(Upload(sizeof(PetscScalar) * nel, g->scale, (const void **)&d->m.scale));
-  PetscCall(Upload(size * g->nfull, g->full, (const void **)&d->m.full));
-  PetscCall(Upload(sizeof(PetscInt) * nel, g->nfull ? g->fullindex : NULL, (const void **)&d->m.fullindex));
+  PetscCall(TrefoilUpload(size * g->nref, g->K, (void **)&d->m.K));
+  PetscCall(TrefoilUpload(sizeof(PetscInt) * nel, g->ref, (void **)&d->m.ref));
+  PetscCall(TrefoilUpload(sizeof(PetscScalar) * nel, g->scale, (void **)&d->m.scale));
+  PetscCall(TrefoilUpload(size * g->nfull, g->full, (void **)&d->m.full));
+  PetscCall(TrefoilUpload(sizeof(PetscInt) * nel, g->nfull ? g->fullindex : NULL, (void **)&d->m.fullindex));
   if (!g->iscells) {
     const ElementMesh mesh = {g->nen, g->bs, g->conn};
     PetscCount        n    = (PetscCount)g->nel * g->nen, *start;
@@ -77,11 +63,11 @@ static PetscErrorCode DeviceGroupUpload(Mat A, ShellFEMGroup g, DeviceGroup *d)
     unsigned short   *corner;
 
     d->mesh = mesh;
-    PetscCall(Upload(sizeof(PetscInt) * (size_t)n, g->conn, (const void **)&d->mesh.conn));
+    PetscCall(TrefoilUpload(sizeof(PetscInt) * (size_t)n, g->conn, (void **)&d->mesh.conn));
     PetscCall(ElementAdjacencyCreate(&mesh, g->nel, nodes, &start, &element, &corner));
-    PetscCall(Upload(sizeof(PetscCount) * ((size_t)nodes + 1), start, (const void **)&d->around.start));
-    PetscCall(Upload(sizeof(PetscInt) * (size_t)n, element, (const void **)&d->around.element));
-    PetscCall(Upload(sizeof(unsigned short) * (size_t)n, corner, (const void **)&d->around.corner));
+    PetscCall(TrefoilUpload(sizeof(PetscCount) * ((size_t)nodes + 1), start, (void **)&d->around.start));
+    PetscCall(TrefoilUpload(sizeof(PetscInt) * (size_t)n, element, (void **)&d->around.element));
+    PetscCall(TrefoilUpload(sizeof(unsigned short) * (size_t)n, corner, (void **)&d->around.corner));
     PetscCall(PetscFree(start));
     PetscCall(PetscFree(element));
     PetscCall(PetscFree(corner));
@@ -89,7 +75,7 @@ static PetscErrorCode DeviceGroupUpload(Mat A, ShellFEMGroup g, DeviceGroup *d)
   if (a->masked) {
     const size_t bytes = g->iscells ? (size_t)a->box.nx * a->box.ny * a->box.nz * a->box.bs : (size_t)nodes * g->bs;
 
-    PetscCall(Upload(bytes, g->iscells ? a->boxmask : a->mask, (const void **)&d->mask));
+    PetscCall(TrefoilUpload(bytes, g->iscells ? a->boxmask : a->mask, (void **)&d->mask));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -126,22 +112,20 @@ PetscErrorCode MatShellFEMApplyElements_CUDA(Mat A, ShellFEMGroup g, PetscBool t
 {
   Mat_ShellFEM      *a = (Mat_ShellFEM *)A->data;
   DeviceGroup       *d = NULL;
-  PetscDeviceContext dctx;
-  void              *handle;
+  cudaStream_t       stream;
   const PetscScalar *xa;
   PetscScalar       *ya;
 
   PetscFunctionBegin;
   PetscCall(MatShellFEMGetDevice(A, g, &d));
-  PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
-  PetscCall(PetscDeviceContextGetStreamHandle(dctx, &handle));
+  PetscCall(TrefoilGetStream(&stream));
   PetscCall(VecCUDAGetArrayRead(x, &xa));
   PetscCall(VecCUDAGetArray(y, &ya));
   PetscCall(PetscLogGpuTimeBegin());
   if (g->iscells)
-    PetscCall(ElementApplyLattice_CUDA(&d->m, &a->box, g->plan, transpose, masked ? d->mask : NULL, xa, ya, *(cudaStream_t *)handle));
+    PetscCall(ElementApplyLattice_CUDA(&d->m, &a->box, g->plan, transpose, masked ? d->mask : NULL, xa, ya, stream));
   else if (g->nel)
-    PetscCall(ElementApplyMesh_CUDA(&d->m, &d->mesh, &d->around, (A->rmap->n / A->rmap->bs + a->nghost) * (A->rmap->bs / g->bs), transpose, masked ? d->mask : NULL, xa, ya, *(cudaStream_t *)handle));
+    PetscCall(ElementApplyMesh_CUDA(&d->m, &d->mesh, &d->around, (A->rmap->n / A->rmap->bs + a->nghost) * (A->rmap->bs / g->bs), transpose, masked ? d->mask : NULL, xa, ya, stream));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(VecCUDARestoreArray(y, &ya));
   PetscCall(VecCUDARestoreArrayRead(x, &xa));

@@ -557,7 +557,7 @@ static PetscErrorCode MatCreate_ShellFEM(Mat A)
    matrices, where it is one, and in full otherwise. Anything else that is set goes to a small `MATAIJ` which
    `MatMult()` adds, so that the matrix is always what was set. `MatCreateShellFEM()` gives elements directly.
 
-   Cells of a `DMDA` need no connectivity: with 3 dofs for each node, or 1, 8 bytes for each element are read besides the
+   Cells of a `DMDA` need no connectivity: with 3 dofs for each node, or 1, 12 bytes for each element are read besides the
    vectors. `MatZeroRows()`, `MatZeroRowsColumns()`, `MatDiagonalScale()`, `MatDiagonalSet()` and `MatShift()` touch no
    element: they become masks, scalings and a diagonal.
 
