@@ -76,10 +76,10 @@ int main(int argc, char **argv)
 {
   const MatMACKOValueType types[] = {MAT_MACKO_VALUES_FP16, MAT_MACKO_VALUES_BF16, MAT_MACKO_VALUES_INT8, MAT_MACKO_VALUES_SCALAR};
   Bench                   bench;
-  PetscInt                size = 4096, n = 5;
+  PetscInt                size = 4096, n = 16;
   PetscReal               densities[16] = {0.1, 0.3, 0.5, 0.7, 0.9};
   char                    vectype[64]   = VECSTANDARD;
-  PetscBool               gpu;
+  PetscBool               gpu, set;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -87,7 +87,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-size", &size, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-vec_type", vectype, sizeof(vectype), NULL));
   PetscCall(PetscStrbeginswith(vectype, "cuda", &gpu));
-  PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-densities", densities, &n, NULL));
+  PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-densities", densities, &n, &set));
+  if (!set) n = 5;
   PetscCall(BenchBegin(PETSC_COMM_SELF, gpu, &bench));
   for (PetscInt d = 0; d < n; d++) {
     const PetscReal vectors = 2. * sizeof(PetscScalar) * size;
