@@ -313,10 +313,10 @@ typedef enum {
 /* Copies x, u and y there, runs one kernel, copies y back */
 static PetscErrorCode RunDevice(Problem *p, Kernel kernel, PetscBool masked, PetscCount nu, const PetscScalar *u, const PetscScalar *x, PetscCount ny, PetscScalar *y)
 {
-  const unsigned char *mask  = masked ? p->dmask : NULL;
-  const PetscBool      trans = (PetscBool)(kernel == TRANSPOSE);
-  const PetscInt       keep  = p->ndevice;
-  PetscScalar         *du, *dx, *dy;
+  const PetscBool trans = (PetscBool)(kernel == TRANSPOSE);
+  const PetscInt  keep  = p->ndevice;
+  PetscScalar    *du, *dx, *dy;
+  ElementVectors  v = {0};
 
   PetscFunctionBeginUser;
   PetscCall(ToDevice(p, u, nu * sizeof(PetscScalar), &du));
@@ -333,10 +333,16 @@ static PetscErrorCode RunDevice(Problem *p, Kernel kernel, PetscBool masked, Pet
     else
       PetscCall(ElementEnergyLattice_CUDA(&p->dm, &p->lattice, du, dx, dy, NULL));
   } else {
+    v.precision = ELEMENT_PETSC;
+    v.mask      = masked ? p->dmask : NULL;
+    v.scale     = p->dm.scale;
+    v.x         = dx;
+    v.y         = dy;
+    v.z         = dy;
     if (p->usemesh)
-      PetscCall(ElementApplyMesh_CUDA(&p->dm, &p->dmesh, &p->daround, p->nnode, trans, mask, dx, dy, NULL));
+      PetscCall(ElementApplyMesh_CUDA(ELEMENT_KERNEL_AUTO, &p->dm, &p->dmesh, &p->daround, p->nnode, trans, &v, NULL));
     else
-      PetscCall(ElementApplyLattice_CUDA(&p->dm, &p->lattice, p->plan, trans, mask, dx, dy, NULL));
+      PetscCall(ElementApplyLattice_CUDA(ELEMENT_KERNEL_AUTO, &p->dm, &p->lattice, p->plan, trans, &v, NULL));
   }
   PetscCallCUDA(cudaMemcpy(y, dy, ny * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
   while (p->ndevice > keep) PetscCallCUDA(cudaFree(p->device[--p->ndevice]));

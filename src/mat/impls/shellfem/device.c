@@ -112,6 +112,7 @@ PetscErrorCode MatShellFEMApplyElements_CUDA(Mat A, ShellFEMGroup g, PetscBool t
 {
   Mat_ShellFEM      *a = (Mat_ShellFEM *)A->data;
   DeviceGroup       *d = NULL;
+  ElementVectors     v = {0};
   cudaStream_t       stream;
   const PetscScalar *xa;
   PetscScalar       *ya;
@@ -122,10 +123,16 @@ PetscErrorCode MatShellFEMApplyElements_CUDA(Mat A, ShellFEMGroup g, PetscBool t
   PetscCall(VecCUDAGetArrayRead(x, &xa));
   PetscCall(VecCUDAGetArray(y, &ya));
   PetscCall(PetscLogGpuTimeBegin());
+  v.precision = ELEMENT_PETSC;
+  v.mask      = masked ? d->mask : NULL;
+  v.scale     = d->m.scale;
+  v.x         = xa;
+  v.y         = ya;
+  v.z         = ya;
   if (g->iscells)
-    PetscCall(ElementApplyLattice_CUDA(&d->m, &a->box, g->plan, transpose, masked ? d->mask : NULL, xa, ya, stream));
+    PetscCall(ElementApplyLattice_CUDA(ELEMENT_KERNEL_AUTO, &d->m, &a->box, g->plan, transpose, &v, stream));
   else if (g->nel)
-    PetscCall(ElementApplyMesh_CUDA(&d->m, &d->mesh, &d->around, (A->rmap->n / A->rmap->bs + a->nghost) * (A->rmap->bs / g->bs), transpose, masked ? d->mask : NULL, xa, ya, stream));
+    PetscCall(ElementApplyMesh_CUDA(ELEMENT_KERNEL_AUTO, &d->m, &d->mesh, &d->around, (A->rmap->n / A->rmap->bs + a->nghost) * (A->rmap->bs / g->bs), transpose, &v, stream));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(VecCUDARestoreArray(y, &ya));
   PetscCall(VecCUDARestoreArrayRead(x, &xa));

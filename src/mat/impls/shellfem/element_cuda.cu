@@ -206,13 +206,6 @@ static __global__ void __launch_bounds__(THREADS) Energy(const Elements el, cons
   energy[e] = sum;
 }
 
-static __global__ void __launch_bounds__(THREADS) MaskDiagonal(PetscInt n, const unsigned char *__restrict__ mask, Scalar value, const Scalar *__restrict__ d, const Scalar *__restrict__ x, Scalar *__restrict__ y)
-{
-  const PetscCount i = (PetscCount)blockIdx.x * THREADS + threadIdx.x;
-
-  if (i < n && !mask[i]) y[i] += (d ? d[i] : value) * x[i];
-}
-
 static PetscErrorCode CheckReal(void)
 {
   PetscFunctionBegin;
@@ -225,37 +218,61 @@ static unsigned Blocks(PetscCount n)
   return (unsigned)((n + THREADS - 1) / THREADS);
 }
 
-static PetscErrorCode LaunchApply(const Elements *el, PetscBool transpose, PetscBool rigid, PetscBool onlyfull, const unsigned char *mask, const PetscScalar *x, PetscScalar *y, cudaStream_t stream)
+/* y = z + (y + D x), or x + omega dinv (b - (y + D x)), for kernels that do not do it themselves */
+static __global__ void __launch_bounds__(THREADS) Finish(PetscCount n, const ElementVectors v)
 {
-  const unsigned blocks = Blocks((PetscCount)el->nnode * el->bs);
+  const PetscCount i = (PetscCount)blockIdx.x * THREADS + threadIdx.x;
+  const Scalar    *x = (const Scalar *)v.x, *z = (const Scalar *)v.z, *D = (const Scalar *)v.D;
+  Scalar          *y = (Scalar *)v.y, r;
+
+  if (i >= n) return;
+  r = y[i];
+  if (D && !(v.Dirichlet && v.mask[i])) r += D[i] * x[i];
+  if (v.dinv)
+    r = x[i] + Scalar(v.omega) * ((const Scalar *)v.dinv)[i] * (((const Scalar *)v.b)[i] - r);
+  else if (z && z != y)
+    r += z[i];
+  y[i] = r;
+}
+
+static PetscErrorCode LaunchApply(const Elements *el, PetscBool transpose, PetscBool rigid, PetscBool onlyfull, const ElementVectors *v, cudaStream_t stream)
+{
+  const PetscCount n      = (PetscCount)el->nnode * el->bs;
+  const unsigned   blocks = Blocks(n);
 
   PetscFunctionBegin;
-  if (blocks && el->nel) GatherApply<<<blocks, THREADS, 0, stream>>>(*el, transpose ? 1 : el->ndof, transpose ? el->ndof : 1, rigid, onlyfull, mask, (const Scalar *)x, (Scalar *)y);
+  if (v->y != v->z && !onlyfull) PetscCallCUDA(cudaMemsetAsync(v->y, 0, sizeof(Scalar) * (size_t)n, stream));
+  if (blocks && el->nel) GatherApply<<<blocks, THREADS, 0, stream>>>(*el, transpose ? 1 : el->ndof, transpose ? el->ndof : 1, rigid, onlyfull, v->mask, (const Scalar *)v->x, (Scalar *)v->y);
+  if (blocks && (v->D || v->dinv || (v->z && v->z != v->y))) Finish<<<blocks, THREADS, 0, stream>>>(n, *v);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ElementApplyMesh_CUDA(const ElementMatrices *m, const ElementMesh *mesh, const ElementAdjacency *around, PetscInt nnode, PetscBool transpose, const unsigned char *mask, const PetscScalar *x, PetscScalar *y, cudaStream_t stream)
+PetscErrorCode ElementApplyMesh_CUDA(ElementKernel kernel, const ElementMatrices *m, const ElementMesh *mesh, const ElementAdjacency *around, PetscInt nnode, PetscBool transpose, const ElementVectors *v, cudaStream_t stream)
 {
   const Elements el = ElementsCreateMesh(m, mesh, around, nnode);
 
   PetscFunctionBegin;
   PetscCall(CheckReal());
-  PetscCall(LaunchApply(&el, transpose, PETSC_FALSE, PETSC_FALSE, mask, x, y, stream));
+  PetscCall(LaunchApply(&el, transpose, PETSC_FALSE, PETSC_FALSE, v, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ElementApplyLattice_CUDA(const ElementMatrices *m, const ElementLattice *lattice, ElementPlan plan, PetscBool transpose, const unsigned char *mask, const PetscScalar *x, PetscScalar *y, cudaStream_t stream)
+PetscErrorCode ElementApplyLattice_CUDA(ElementKernel kernel, const ElementMatrices *m, const ElementLattice *lattice, ElementPlan plan, PetscBool transpose, const ElementVectors *v, cudaStream_t stream)
 {
-  const Elements  el    = ElementsCreateLattice(m, lattice);
+  Elements        el    = ElementsCreateLattice(m, lattice);
   const PetscBool march = (PetscBool)(plan && m->nref == 1 && lattice->nz > 1 && lattice->bs == 3);
   PetscBool       rigid = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(CheckReal());
   if (plan) (void)ElementPlanGetParity(plan, transpose, &rigid);
-  if (march) PetscCall(ElementMarch_CUDA(m, lattice, plan, transpose, mask, x, y, stream));
-  if (!march || m->full) PetscCall(LaunchApply(&el, transpose, rigid, march, mask, x, y, stream));
+  if (march) {
+    if (v->y != v->z) PetscCallCUDA(cudaMemsetAsync(v->y, 0, sizeof(Scalar) * (size_t)el.nnode * el.bs, stream));
+    PetscCall(ElementMarch_CUDA(m, lattice, plan, transpose, v->mask, (const PetscScalar *)v->x, (PetscScalar *)v->y, stream));
+    if (!m->full) el.nel = 0; /* left: those with matrices of their own, and what comes after the sum */
+    PetscCall(LaunchApply(&el, transpose, rigid, PETSC_TRUE, v, stream));
+  } else PetscCall(LaunchApply(&el, transpose, rigid, PETSC_FALSE, v, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -312,14 +329,5 @@ PetscErrorCode ElementEnergyLattice_CUDA(const ElementMatrices *m, const Element
 
   PetscFunctionBegin;
   PetscCall(LaunchEnergy(&el, u, v, energy, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode ElementMaskDiagonal_CUDA(PetscInt n, const unsigned char *mask, PetscScalar value, const PetscScalar *d, const PetscScalar *x, PetscScalar *y, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(CheckReal());
-  if (n) MaskDiagonal<<<Blocks(n), THREADS, 0, stream>>>(n, mask, PetscRealPart(value), (const Scalar *)d, (const Scalar *)x, (Scalar *)y);
-  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,10 +4,8 @@
   The structures are those of element.h with every pointer in device memory; a plan is the host's plan. Vectors, masks
   and results are in device memory, too. All launches go to the stream and return at once.
 
-  Nothing is accumulated by atomics: each entry of y is summed by one thread over the elements around its node, in the
-  order of the elements, so that repeated products are bit-identical and y is written once.
-  - Meshes need the elements around each node (ElementAdjacency, built once on the host).
-  - Lattices need nothing; hexahedra with 3 dofs a node and a plan run in parity form (see element_march_cuda.cu).
+  Unless a kernel says otherwise, nothing is accumulated by atomics: each entry of y is summed by one thread in the order
+  of the elements, so that repeated products are bit-identical and y is written once.
 
   Real scalars only: a complex PETSc gets PETSC_ERR_SUP, and the type then stays on the host.
 */
@@ -16,6 +14,27 @@
 #include "element.h"
 #include <petscdevice_cuda.h>
 
+/* How vectors and scales are stored. Arithmetic is in double for the first and in float for the others. */
+typedef enum {
+  ELEMENT_DOUBLE,
+  ELEMENT_SINGLE,
+  ELEMENT_BFLOAT16
+} ElementPrecision;
+
+/* The precision of PetscScalar */
+#define ELEMENT_PETSC (PetscDefined(USE_REAL_SINGLE) ? ELEMENT_SINGLE : ELEMENT_DOUBLE)
+
+/* Ways to compute the product; which ones fit depends on the elements, see ElementKernelCheck() */
+typedef enum {
+  ELEMENT_KERNEL_AUTO,
+  ELEMENT_KERNEL_THREESTAGE, /* gather, batched dense product by cuBLAS, scatter */
+  ELEMENT_KERNEL_FUSED,      /* one thread an element, a list of its dofs, atomic addition */
+  ELEMENT_KERNEL_NODE,       /* one thread an entry of y, no atomics */
+  ELEMENT_KERNEL_PARITY,     /* Walsh-Hadamard basis */
+  ELEMENT_KERNEL_DMMA,       /* FP64 tensor cores */
+  ELEMENT_KERNEL_WMMA        /* BF16 tensor cores, FP32 accumulation */
+} ElementKernel;
+
 /* Elements around node n, ascending: element[t], of which n is corner[t], for start[n] <= t < start[n+1] */
 typedef struct {
   const PetscCount     *start; /* [nnode + 1] */
@@ -23,15 +42,33 @@ typedef struct {
   const unsigned short *corner;
 } ElementAdjacency;
 
-/* y += M A M x, or with A^T. nnode: local nodes; mask NULL: all free */
-PETSC_EXTERN PetscErrorCode ElementApplyMesh_CUDA(const ElementMatrices *, const ElementMesh *, const ElementAdjacency *, PetscInt nnode, PetscBool transpose, const unsigned char *mask, const PetscScalar *x, PetscScalar *y, cudaStream_t);
-PETSC_EXTERN PetscErrorCode ElementApplyLattice_CUDA(const ElementMatrices *, const ElementLattice *, ElementPlan, PetscBool transpose, const unsigned char *mask, const PetscScalar *x, PetscScalar *y, cudaStream_t);
+/*
+  What a product reads and writes, all in `precision` unless a type is given:
 
-/* d += block diagonal, energy = u_e^T K v_e, layouts as in element.h */
+    r = M E M x + D x,  and then  y = r, or y = z + r, or y = x + omega dinv (b - r)
+
+  with E the sum of the elements and M the mask. x must be finite; no array may overlap y, except z, which may be y.
+  scale: as in ElementMatrices, in `precision` (float for ELEMENT_BFLOAT16); NULL: all are 1. It replaces m->scale.
+*/
+typedef struct {
+  ElementPrecision     precision;
+  const unsigned char *mask; /* 1 free, 0 Dirichlet; NULL: all are free */
+  const void          *scale;
+  const void          *x;
+  void                *y;
+  const void          *D;          /* NULL: none */
+  PetscBool            Dirichlet;  /* D is zero wherever the mask is 1, and need not be read there */
+  const void          *z;          /* MultAdd, or NULL */
+  const void          *b, *dinv;   /* Jacobi step, or NULL; z is then ignored */
+  double               omega;
+} ElementVectors;
+
+/* The product, with A or A^T. nnode: local nodes */
+PETSC_EXTERN PetscErrorCode ElementApplyMesh_CUDA(ElementKernel, const ElementMatrices *, const ElementMesh *, const ElementAdjacency *, PetscInt nnode, PetscBool transpose, const ElementVectors *, cudaStream_t);
+PETSC_EXTERN PetscErrorCode ElementApplyLattice_CUDA(ElementKernel, const ElementMatrices *, const ElementLattice *, ElementPlan, PetscBool transpose, const ElementVectors *, cudaStream_t);
+
+/* d += block diagonal, energy = u_e^T K v_e, layouts as in element.h, in PetscScalar */
 PETSC_EXTERN PetscErrorCode ElementBlockDiagonalMesh_CUDA(const ElementMatrices *, const ElementMesh *, const ElementAdjacency *, PetscInt nnode, PetscScalar *d, cudaStream_t);
 PETSC_EXTERN PetscErrorCode ElementBlockDiagonalLattice_CUDA(const ElementMatrices *, const ElementLattice *, PetscScalar *d, cudaStream_t);
 PETSC_EXTERN PetscErrorCode ElementEnergyMesh_CUDA(const ElementMatrices *, const ElementMesh *, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy, cudaStream_t);
 PETSC_EXTERN PetscErrorCode ElementEnergyLattice_CUDA(const ElementMatrices *, const ElementLattice *, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy, cudaStream_t);
-
-/* y += (1 - M) D x where the mask is 0: the diagonal of Dirichlet rows; d NULL: the same value for all */
-PETSC_EXTERN PetscErrorCode ElementMaskDiagonal_CUDA(PetscInt n, const unsigned char *mask, PetscScalar value, const PetscScalar *d, const PetscScalar *x, PetscScalar *y, cudaStream_t);
