@@ -346,7 +346,7 @@ int main(int argc, char **argv)
     test:
       suffix: galerkin
       nsize: {{1 3}}
-      args: -nx 12 -ny 6 -nz 4 -pc_type mg -pc_mg_levels 2 -dm_mat_type {{aij shellfem}} -pc_mg_galerkin both
+      args: -nx 12 -ny 6 -nz 4 -pc_type mg -pc_mg_levels 2 -dm_mat_type {{aij aijhashgpu shellfem}} -pc_mg_galerkin both
       args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
     test:
       suffix: capture

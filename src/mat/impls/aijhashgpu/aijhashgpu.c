@@ -53,6 +53,7 @@ static PetscErrorCode MatSeqAIJHashGPUComposeProducts(Mat A, PetscBool add)
   const char *const types[] = {MATSEQAIJ, MATSEQAIJHASHGPU};
   PetscErrorCode (*f)(Mat)  = add ? MatProductSetFromOptions_SeqAIJHashGPU : NULL;
   PetscErrorCode (*g)(Mat)  = add ? MatProductSetFromOptions_AIJHashGPU_Dense : NULL;
+  PetscErrorCode (*h)(Mat)  = add ? MatProductSetFromOptions_AIJHashGPU_MAIJ : NULL;
   char name[128];
 
   PetscFunctionBegin;
@@ -65,6 +66,8 @@ static PetscErrorCode MatSeqAIJHashGPUComposeProducts(Mat A, PetscBool add)
     PetscCall(PetscObjectComposeFunction((PetscObject)A, name, f));
   }
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_" MATSEQAIJHASHGPU "_seqdense_C", g));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_" MATSEQAIJHASHGPU "_seqmaij_C", h));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqmaij_" MATSEQAIJHASHGPU "_C", h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -49,6 +49,7 @@ PETSC_INTERN PetscErrorCode MatSeqAIJHashGPUSetDeviceOps(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJHashGPU(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJHashGPU(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJHashGPU_Dense(Mat);
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJHashGPU_MAIJ(Mat);
 PETSC_INTERN PetscErrorCode MatProductAIJHashGPUUsesHash(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatAIJHashGPUSetProductBlockSizes(Mat);
 /* Whether a product runs on the GPU, by its option; an error where there is none */

@@ -485,3 +485,21 @@ PetscErrorCode MatProductSetFromOptions_AIJHashGPU_Dense(Mat C)
   if (f) PetscCall((*f)(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*
+  Interpolation of DMDA with several dofs for each node is a MATMAIJ, which PETSc multiplies by a MATMPIAIJ after it has
+  made an AIJ of it, in its place; here as well. Then the types fit, and products on coarser levels are of this type, too.
+*/
+PetscErrorCode MatProductSetFromOptions_AIJHashGPU_MAIJ(Mat C)
+{
+  Mat *const factors[] = {&C->product->A, &C->product->B};
+  PetscBool  maij;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)*factors[k], &maij, MATSEQMAIJ, MATMPIMAIJ, ""));
+    if (maij) PetscCall(MatConvert(*factors[k], MATAIJ, MAT_INPLACE_MATRIX, factors[k]));
+  }
+  PetscCall(MatProductSetFromOptions(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

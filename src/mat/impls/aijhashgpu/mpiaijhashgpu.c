@@ -80,6 +80,7 @@ static PetscErrorCode MatMPIAIJHashGPUComposeProducts(Mat A, PetscBool add)
   const char *const types[] = {MATMPIAIJ, MATMPIAIJHASHGPU};
   PetscErrorCode (*f)(Mat)  = add ? MatProductSetFromOptions_MPIAIJHashGPU : NULL;
   PetscErrorCode (*g)(Mat)  = add ? MatProductSetFromOptions_AIJHashGPU_Dense : NULL;
+  PetscErrorCode (*h)(Mat)  = add ? MatProductSetFromOptions_AIJHashGPU_MAIJ : NULL;
   char name[128];
 
   PetscFunctionBegin;
@@ -92,6 +93,8 @@ static PetscErrorCode MatMPIAIJHashGPUComposeProducts(Mat A, PetscBool add)
     PetscCall(PetscObjectComposeFunction((PetscObject)A, name, f));
   }
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_" MATMPIAIJHASHGPU "_mpidense_C", g));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_" MATMPIAIJHASHGPU "_mpimaij_C", h));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpimaij_" MATMPIAIJHASHGPU "_C", h));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpidense_" MATMPIAIJHASHGPU "_C", g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
