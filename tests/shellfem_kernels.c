@@ -8,7 +8,9 @@ static char help[] = "Element kernels of MATSHELLFEM against an assembled matrix
                      "  -void f, -full f: fraction of elements that do not exist, that have a matrix of their own\n"
                      "  -mask f         : fraction of dofs held by Dirichlet conditions\n"
                      "  -parity         : the parity form is expected\n"
-                     "  -gpu            : the CUDA kernels\n\n";
+                     "  -gpu            : the CUDA kernels\n"
+                     "  -kernel k       : which of them\n"
+                     "  -precision p    : double, single or bfloat16 storage of vectors\n\n";
 
 #include <trefoil.h>
 #include "../src/mat/impls/shellfem/element.h"
@@ -27,9 +29,14 @@ typedef struct {
   PetscBool       usemesh, gpu, elastic, symmetric;
   PetscRandom     random;
   PetscReal      *coordinates; /* [nnode][3] */
-  void           *device[16];  /* what has to be freed there */
+  void           *device[32];  /* what has to be freed there */
   PetscInt        ndevice;
+  PetscReal tolerance; /* of products */
 #if PetscDefined(HAVE_CUDA)
+  ElementKernel    kernel;
+  ElementPrecision precision;
+  void            *dscale;
+  unsigned char   *dnodemask;
   ElementMatrices  dm;
   ElementMesh      dmesh;
   ElementAdjacency daround;
@@ -37,10 +44,31 @@ typedef struct {
 #endif
 } Problem;
 
+/* What x becomes when it is stored */
+static PetscScalar Round(const Problem *p, PetscScalar x)
+{
+#if PetscDefined(HAVE_CUDA)
+  union
+  {
+    float    f;
+    uint32_t i;
+  } u = {.f = (float)PetscRealPart(x)};
+
+  if (p->precision == ELEMENT_DOUBLE) return x;
+  if (p->precision == ELEMENT_BFLOAT16 && u.f == u.f) u.i = (u.i + 0x7fff + ((u.i >> 16) & 1)) & 0xffff0000; /* to nearest, ties to even */
+  return u.f;
+#else
+  return x;
+#endif
+}
+
 static PetscErrorCode Fill(Problem *p, PetscCount n, PetscScalar *v)
 {
   PetscFunctionBeginUser;
-  for (PetscCount i = 0; i < n; i++) PetscCall(PetscRandomGetValue(p->random, &v[i]));
+  for (PetscCount i = 0; i < n; i++) {
+    PetscCall(PetscRandomGetValue(p->random, &v[i]));
+    v[i] = Round(p, v[i]);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -274,12 +302,52 @@ static PetscErrorCode ToDevice(Problem *p, const void *host, size_t bytes, void 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A vector in the precision of the test; scale: those of elements, which bfloat16 leaves in single */
+static PetscErrorCode VectorToDevice(Problem *p, PetscCount n, const PetscScalar *x, PetscBool scale, void *device)
+{
+  const size_t size = p->precision == ELEMENT_DOUBLE ? 8 : p->precision == ELEMENT_SINGLE || scale ? 4 : 2;
+  char        *stored;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(n * size, &stored));
+  for (PetscCount i = 0; x && i < n; i++) {
+    const double   d = PetscRealPart(x[i]);
+    const float    f = (float)PetscRealPart(Round(p, x[i])), s = (float)d;
+    const uint16_t *half = (const uint16_t *)&f;
+
+    memcpy(stored + i * size, size == 8 ? (const void *)&d : size == 4 ? (scale ? (const void *)&s : (const void *)&f) : (const void *)(half + 1), size);
+  }
+  PetscCall(ToDevice(p, x ? stored : NULL, n * size, device));
+  PetscCall(PetscFree(stored));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode VectorFromDevice(Problem *p, PetscCount n, const void *device, PetscScalar *x)
+{
+  const size_t size = p->precision == ELEMENT_DOUBLE ? 8 : p->precision == ELEMENT_SINGLE ? 4 : 2;
+  char        *stored;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(n * size, &stored));
+  PetscCallCUDA(cudaMemcpy(stored, device, n * size, cudaMemcpyDeviceToHost));
+  for (PetscCount i = 0; i < n; i++) {
+    double d;
+    float  f = 0;
+
+    memcpy(size == 8 ? (char *)&d : (char *)&f + 4 - size, stored + i * size, size);
+    x[i] = size == 8 ? d : f;
+  }
+  PetscCall(PetscFree(stored));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateDevice(Problem *p)
 {
   const size_t    size = sizeof(PetscScalar) * p->m.ndof * p->m.ndof, around = (size_t)p->m.nel * p->mesh.nen;
   PetscInt        nfull = 0, *element;
   PetscCount     *start;
   unsigned short *corner;
+  unsigned char  *nodemask;
 
   PetscFunctionBeginUser;
   PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
@@ -294,6 +362,11 @@ static PetscErrorCode CreateDevice(Problem *p)
   PetscCall(ToDevice(p, p->m.fullindex, p->m.nel * sizeof(PetscInt), &p->dm.fullindex));
   PetscCall(ToDevice(p, p->mesh.conn, around * sizeof(PetscInt), &p->dmesh.conn));
   PetscCall(ToDevice(p, p->mask, p->n, &p->dmask));
+  PetscCall(VectorToDevice(p, p->m.nel, p->m.scale, PETSC_TRUE, &p->dscale));
+  PetscCall(PetscCalloc1(p->nnode, &nodemask));
+  for (PetscInt i = 0; i < p->n; i++) nodemask[i / p->mesh.bs] |= (unsigned char)(p->mask[i] << i % p->mesh.bs);
+  PetscCall(ToDevice(p, nodemask, p->nnode, &p->dnodemask));
+  PetscCall(PetscFree(nodemask));
   PetscCall(ToDevice(p, start, (p->nnode + 1) * sizeof(PetscCount), &p->daround.start));
   PetscCall(ToDevice(p, element, around * sizeof(PetscInt), &p->daround.element));
   PetscCall(ToDevice(p, corner, around * sizeof(unsigned short), &p->daround.corner));
@@ -303,48 +376,56 @@ static PetscErrorCode CreateDevice(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef enum {
-  APPLY,
-  TRANSPOSE,
-  DIAGONAL,
-  ENERGY
-} Kernel;
-
-/* Copies x, u and y there, runs one kernel, copies y back */
-static PetscErrorCode RunDevice(Problem *p, Kernel kernel, PetscBool masked, PetscCount nu, const PetscScalar *u, const PetscScalar *x, PetscCount ny, PetscScalar *y)
+/* Copies x, u and y there, runs the kernel of the diagonal (u NULL) or of energies, copies y back */
+static PetscErrorCode RunDevice(Problem *p, PetscCount nu, const PetscScalar *u, const PetscScalar *x, PetscCount ny, PetscScalar *y)
 {
-  const PetscBool trans = (PetscBool)(kernel == TRANSPOSE);
-  const PetscInt  keep  = p->ndevice;
-  PetscScalar    *du, *dx, *dy;
-  ElementVectors  v = {0};
+  const PetscInt keep = p->ndevice;
+  PetscScalar   *du, *dx, *dy;
 
   PetscFunctionBeginUser;
   PetscCall(ToDevice(p, u, nu * sizeof(PetscScalar), &du));
   PetscCall(ToDevice(p, x, p->n * sizeof(PetscScalar), &dx));
   PetscCall(ToDevice(p, y, ny * sizeof(PetscScalar), &dy));
-  if (kernel == DIAGONAL) {
-    if (p->usemesh)
-      PetscCall(ElementBlockDiagonalMesh_CUDA(&p->dm, &p->dmesh, &p->daround, p->nnode, dy, NULL));
-    else
-      PetscCall(ElementBlockDiagonalLattice_CUDA(&p->dm, &p->lattice, dy, NULL));
-  } else if (kernel == ENERGY) {
-    if (p->usemesh)
-      PetscCall(ElementEnergyMesh_CUDA(&p->dm, &p->dmesh, du, dx, dy, NULL));
-    else
-      PetscCall(ElementEnergyLattice_CUDA(&p->dm, &p->lattice, du, dx, dy, NULL));
-  } else {
-    v.precision = ELEMENT_PETSC;
-    v.mask      = masked ? p->dmask : NULL;
-    v.scale     = p->dm.scale;
-    v.x         = dx;
-    v.y         = dy;
-    v.z         = dy;
-    if (p->usemesh)
-      PetscCall(ElementApplyMesh_CUDA(ELEMENT_KERNEL_AUTO, &p->dm, &p->dmesh, &p->daround, p->nnode, trans, &v, NULL));
-    else
-      PetscCall(ElementApplyLattice_CUDA(ELEMENT_KERNEL_AUTO, &p->dm, &p->lattice, p->plan, trans, &v, NULL));
-  }
+  if (!u && p->usemesh)
+    PetscCall(ElementBlockDiagonalMesh_CUDA(&p->dm, &p->dmesh, &p->daround, p->nnode, dy, NULL));
+  else if (!u)
+    PetscCall(ElementBlockDiagonalLattice_CUDA(&p->dm, &p->lattice, dy, NULL));
+  else if (p->usemesh)
+    PetscCall(ElementEnergyMesh_CUDA(&p->dm, &p->dmesh, du, dx, dy, NULL));
+  else
+    PetscCall(ElementEnergyLattice_CUDA(&p->dm, &p->lattice, du, dx, dy, NULL));
   PetscCallCUDA(cudaMemcpy(y, dy, ny * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
+  while (p->ndevice > keep) PetscCallCUDA(cudaFree(p->device[--p->ndevice]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = r + D x, z added or a Jacobi step made of it where those are given; z may be y */
+static PetscErrorCode ApplyDevice(Problem *p, PetscBool transpose, PetscBool masked, const PetscScalar *x, const PetscScalar *z, const PetscScalar *D, PetscBool Dirichlet, const PetscScalar *b, const PetscScalar *dinv, double omega, PetscScalar *y)
+{
+  const PetscInt keep = p->ndevice;
+  ElementVectors v    = {0};
+
+  PetscFunctionBeginUser;
+  v.precision = p->precision;
+  v.mask      = masked ? p->dmask : NULL;
+  v.nodemask  = masked ? p->dnodemask : NULL;
+  v.scale     = p->dscale;
+  v.Dirichlet = Dirichlet;
+  v.omega     = omega;
+  PetscCall(VectorToDevice(p, p->n, x, PETSC_FALSE, &v.x));
+  PetscCall(VectorToDevice(p, p->n, y, PETSC_FALSE, &v.y));
+  PetscCall(VectorToDevice(p, p->n, D, PETSC_FALSE, &v.D));
+  PetscCall(VectorToDevice(p, p->n, b, PETSC_FALSE, &v.b));
+  PetscCall(VectorToDevice(p, p->n, dinv, PETSC_FALSE, &v.dinv));
+  if (z == y)
+    v.z = v.y;
+  else
+    PetscCall(VectorToDevice(p, p->n, z, PETSC_FALSE, &v.z));
+  if (p->usemesh)
+    PetscCall(ElementApplyMesh_CUDA(p->kernel, &p->dm, &p->dmesh, &p->daround, p->nnode, transpose, &v, NULL));
+  else
+    PetscCall(ElementApplyLattice_CUDA(p->kernel, &p->dm, &p->lattice, p->plan, transpose, &v, NULL));
+  PetscCall(VectorFromDevice(p, p->n, v.y, y));
   while (p->ndevice > keep) PetscCallCUDA(cudaFree(p->device[--p->ndevice]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -357,7 +438,7 @@ static PetscErrorCode Apply(Problem *p, PetscBool transpose, PetscBool masked, c
   PetscFunctionBeginUser;
 #if PetscDefined(HAVE_CUDA)
   if (p->gpu) {
-    PetscCall(RunDevice(p, transpose ? TRANSPOSE : APPLY, masked, 0, NULL, x, p->n, y));
+    PetscCall(ApplyDevice(p, transpose, masked, x, y, NULL, PETSC_FALSE, NULL, NULL, 0, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #endif
@@ -373,7 +454,7 @@ static PetscErrorCode Energy(Problem *p, const PetscScalar *u, const PetscScalar
   PetscFunctionBeginUser;
 #if PetscDefined(HAVE_CUDA)
   if (p->gpu) {
-    PetscCall(RunDevice(p, ENERGY, PETSC_FALSE, p->n, u, v, p->m.nel, energy));
+    PetscCall(RunDevice(p, p->n, u, v, p->m.nel, energy));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #endif
@@ -389,7 +470,7 @@ static PetscErrorCode BlockDiagonal(Problem *p, PetscScalar *d)
   PetscFunctionBeginUser;
 #if PetscDefined(HAVE_CUDA)
   if (p->gpu) {
-    PetscCall(RunDevice(p, DIAGONAL, PETSC_FALSE, 0, NULL, NULL, (PetscCount)p->n * p->lattice.bs, d));
+    PetscCall(RunDevice(p, 0, NULL, NULL, (PetscCount)p->n * p->lattice.bs, d));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #endif
@@ -433,11 +514,54 @@ static PetscErrorCode TestProduct(Problem *p, Mat A, PetscBool transpose, PetscB
     changed += y[i] != z[i];
   }
   PetscCall(PetscSNPrintf(what, sizeof what, "%s%s", masked ? "masked " : "", transpose ? "transposed product" : "product"));
-  PetscCall(Check(what, Difference(p->n, y, ref), 64 * PETSC_MACHINE_EPSILON));
+  PetscCall(Check(what, Difference(p->n, y, ref), p->tolerance));
   PetscCall(Check("  repeats bit by bit, leaves masked entries", touched + changed, 0));
   PetscCall(PetscFree5(x, y, z, ref, work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#if PetscDefined(HAVE_CUDA)
+/* What the kernels do with the sum besides storing it: D x, addition to another vector, a Jacobi step */
+static PetscErrorCode TestForms(Problem *p, Mat A, PetscBool masked)
+{
+  PetscScalar *x, *y, *z, *D, *b, *dinv, *r, *work, *ref;
+  Vec          vx, vr;
+  char         what[64];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc5(p->n, &x, p->n, &y, p->n, &z, p->n, &D, p->n, &b));
+  PetscCall(PetscMalloc4(p->n, &dinv, p->n, &r, p->n, &work, p->n, &ref));
+  PetscCall(Fill(p, p->n, x));
+  PetscCall(Fill(p, p->n, z));
+  PetscCall(Fill(p, p->n, D));
+  PetscCall(Fill(p, p->n, b));
+  PetscCall(Fill(p, p->n, dinv));
+  for (PetscInt i = 0; i < p->n; i++) work[i] = !masked || p->mask[i] ? x[i] : 0;
+  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, p->n, work, &vx));
+  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, p->n, r, &vr));
+  PetscCall(MatMult(A, vx, vr));
+  PetscCall(VecDestroy(&vx));
+  PetscCall(VecDestroy(&vr));
+  for (PetscInt i = 0; i < p->n; i++)
+    if (masked && !p->mask[i]) r[i] = 0;
+  for (PetscInt form = 0; form < 8; form++) { /* bits: D everywhere or only where the mask is 0, z, Jacobi step */
+    const PetscBool useD = (PetscBool)(form > 0), Dirichlet = (PetscBool)(masked && form & 1), useb = (PetscBool)((form & 4) != 0), usez = (PetscBool)(form & 2 && !useb);
+
+    for (PetscInt i = 0; i < p->n; i++) {
+      const PetscScalar d = useD && !(Dirichlet && p->mask[i]) ? D[i] : 0, s = r[i] + d * x[i];
+
+      y[i]   = NAN;
+      ref[i] = useb ? x[i] + 0.7 * dinv[i] * (b[i] - s) : usez ? z[i] + s : s;
+    }
+    PetscCall(ApplyDevice(p, PETSC_FALSE, masked, x, usez ? z : NULL, useD ? D : NULL, Dirichlet, useb ? b : NULL, useb ? dinv : NULL, 0.7, y));
+    PetscCall(PetscSNPrintf(what, sizeof what, "%sform %" PetscInt_FMT, masked ? "masked " : "", form));
+    PetscCall(Check(what, Difference(p->n, y, ref), p->tolerance));
+  }
+  PetscCall(PetscFree5(x, y, z, D, b));
+  PetscCall(PetscFree4(dinv, r, work, ref));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
 
 /* Rigid translations and, for elasticity, rotations have no forces; u'Av = v'Au */
 static PetscErrorCode TestMechanics(Problem *p)
@@ -458,15 +582,15 @@ static PetscErrorCode TestMechanics(Problem *p)
     sum += PetscAbsScalar(u[i] * Av[i]);
     stiffness = PetscMax(stiffness, PetscAbsScalar(Au[i]));
   }
-  if (p->symmetric) PetscCall(Check("u'Av = v'Au", PetscAbsScalar(uAv - vAu) / sum, 64 * PETSC_MACHINE_EPSILON));
+  if (p->symmetric) PetscCall(Check("u'Av = v'Au", PetscAbsScalar(uAv - vAu) / sum, p->tolerance));
   if (p->elastic) {
     for (PetscInt i = 0; i < p->n; i++) {
-      u[i]  = 1e5 * (1 + i % bs) / 3.;
+      u[i]  = Round(p, 1e5 * (1 + i % bs) / 3.);
       Au[i] = 0;
     }
     PetscCall(Apply(p, PETSC_FALSE, PETSC_FALSE, u, Au));
     for (PetscInt i = 0; i < p->n; i++) max = PetscMax(max, PetscAbsScalar(Au[i]));
-    PetscCall(Check("translation has no forces", max, p->plan && !p->usemesh ? 0 : 64 * PETSC_MACHINE_EPSILON * 1e5 * stiffness));
+    PetscCall(Check("translation has no forces", max, p->plan && !p->usemesh ? 0 : p->tolerance * 1e5 * stiffness));
     if (bs == p->dim) {
       const PetscReal w[3] = {p->dim == 3 ? 0.7 : 0, p->dim == 3 ? -0.4 : 0, 0.9};
 
@@ -474,14 +598,14 @@ static PetscErrorCode TestMechanics(Problem *p)
         const PetscReal *X = p->coordinates + i / bs * 3;
         const PetscInt   c = i % bs, d = (c + 1) % 3, e = (c + 2) % 3;
 
-        u[i]  = w[d] * X[e] - w[e] * X[d];
+        u[i]  = Round(p, w[d] * X[e] - w[e] * X[d]);
         size  = PetscMax(size, PetscAbsScalar(u[i]));
         Au[i] = 0;
       }
       PetscCall(Apply(p, PETSC_FALSE, PETSC_FALSE, u, Au));
       max = 0;
       for (PetscInt i = 0; i < p->n; i++) max = PetscMax(max, PetscAbsScalar(Au[i]));
-      PetscCall(Check("rotation has no forces", max / size, 64 * PETSC_MACHINE_EPSILON * stiffness));
+      PetscCall(Check("rotation has no forces", max / size, p->tolerance * stiffness));
     }
   }
   PetscCall(PetscFree4(u, v, Au, Av));
@@ -558,6 +682,18 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-parity", &parity, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-gpu", &p.gpu, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed", &seed, NULL));
+  p.tolerance = 64 * PETSC_MACHINE_EPSILON;
+#if PetscDefined(HAVE_CUDA)
+  {
+    const char *const precisions[] = {"double", "single", "bfloat16"};
+    PetscInt          choice       = ELEMENT_PETSC;
+    PetscBool         set;
+
+    PetscCall(PetscOptionsGetEList(NULL, NULL, "-precision", precisions, 3, &choice, &set));
+    p.precision = (ElementPrecision)choice;
+    if (set) p.tolerance = choice == ELEMENT_DOUBLE ? 64 * 2.3e-16 : choice == ELEMENT_SINGLE ? 2e-6 : 1e-2;
+  }
+#endif
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &p.random));
   PetscCall(PetscRandomSetInterval(p.random, PetscCMPLX(-1., PetscDefined(USE_COMPLEX) ? -1. : 0.), PetscCMPLX(1., PetscDefined(USE_COMPLEX) ? 1. : 0.)));
   PetscCall(PetscRandomSetSeed(p.random, seed));
@@ -578,6 +714,9 @@ int main(int argc, char **argv)
   PetscCall(Assemble(&p, &A));
   for (PetscInt masked = 0; masked < 2; masked++)
     for (PetscInt transpose = 0; transpose < 2; transpose++) PetscCall(TestProduct(&p, A, (PetscBool)transpose, (PetscBool)masked));
+#if PetscDefined(HAVE_CUDA)
+  for (PetscInt masked = 0; masked < 2 && p.gpu; masked++) PetscCall(TestForms(&p, A, (PetscBool)masked));
+#endif
   PetscCall(TestMechanics(&p));
   PetscCall(TestEnergy(&p));
   PetscCall(TestBlockDiagonal(&p, A));

@@ -260,17 +260,20 @@ PetscErrorCode ElementApplyMesh_CUDA(ElementKernel kernel, const ElementMatrices
 
 PetscErrorCode ElementApplyLattice_CUDA(ElementKernel kernel, const ElementMatrices *m, const ElementLattice *lattice, ElementPlan plan, PetscBool transpose, const ElementVectors *v, cudaStream_t stream)
 {
-  Elements        el    = ElementsCreateLattice(m, lattice);
-  const PetscBool march = (PetscBool)(plan && m->nref == 1 && lattice->nz > 1 && lattice->bs == 3);
+  const Elements  el    = ElementsCreateLattice(m, lattice);
+  const PetscBool march = ElementMarchFits(m, lattice, plan, v);
   PetscBool       rigid = PETSC_FALSE;
+  ElementVectors  sum   = *v;
 
   PetscFunctionBegin;
   PetscCall(CheckReal());
   if (plan) (void)ElementPlanGetParity(plan, transpose, &rigid);
-  if (march) {
-    if (v->y != v->z) PetscCallCUDA(cudaMemsetAsync(v->y, 0, sizeof(Scalar) * (size_t)el.nnode * el.bs, stream));
-    PetscCall(ElementMarch_CUDA(m, lattice, plan, transpose, v->mask, (const PetscScalar *)v->x, (PetscScalar *)v->y, stream));
-    if (!m->full) el.nel = 0; /* left: those with matrices of their own, and what comes after the sum */
+  if (march && !m->full) {
+    PetscCall(ElementMarch_CUDA(m, lattice, plan, transpose, v, stream));
+  } else if (march) { /* what comes after the sum waits for the elements with matrices of their own */
+    sum.D = sum.dinv = NULL;
+    if (v->z != v->y) sum.z = NULL;
+    PetscCall(ElementMarch_CUDA(m, lattice, plan, transpose, &sum, stream));
     PetscCall(LaunchApply(&el, transpose, rigid, PETSC_TRUE, v, stream));
   } else PetscCall(LaunchApply(&el, transpose, rigid, PETSC_FALSE, v, stream));
   PetscFunctionReturn(PETSC_SUCCESS);

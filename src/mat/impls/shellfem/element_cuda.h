@@ -52,7 +52,8 @@ typedef struct {
 */
 typedef struct {
   ElementPrecision     precision;
-  const unsigned char *mask; /* 1 free, 0 Dirichlet; NULL: all are free */
+  const unsigned char *mask;     /* [dofs] 1 free, 0 Dirichlet; NULL: all are free */
+  const unsigned char *nodemask; /* the same by nodes, bit c for component c; without it lattices cannot march */
   const void          *scale;
   const void          *x;
   void                *y;

@@ -1,65 +1,148 @@
 /*
   The lattice operator for hexahedra with 3 dofs a node, in the parity form of element_lattice_host.c, on the GPU.
 
-  A warp owns a column of 30 nodes in x by ROWS nodes in y and marches in z. Lanes 0 and 31, and one row on either
-  side, are there for the elements around; neighbours compute those again, so that every entry of y belongs to one
-  thread: no atomics, a fixed order, one write.
+  A thread owns a column of nodes, ROWS in y, and marches in z; a warp owns 30 such columns. Lanes 0 and 31, and one row
+  on either side, are there for the elements around; neighbours compute those again, so that every entry of y belongs to
+  one thread: no atomics, a fixed order, one write. Lanes run along rows of nodes and, where a row ends, on to the next
+  strip of rows (the element between has scale zero), so that no lane idles whatever the size of the lattice.
+
   For each layer of elements, row of nodes by row of nodes: z stage in registers (the plane below is still there), x stage
   by a shuffle from the lane to the right, y stage with the row before, blocks, scale, and the transposed stages: y with
   what the row before left, x by a shuffle from the lane to the left, z with what the layer below left. The plane after
-  the next is on its way from memory meanwhile.
+  the next is on its way from memory meanwhile; two planes of registers change their roles from one layer to the next.
 
-  About 190 operations an element where no work is repeated (30/32 of lanes in x, ROWS/(ROWS+1) of rows in y); memory:
-  x and y once, one scale an element.
+  Cost for an element, where no work is repeated: 156 operations for a cube of isotropic material (8 constants in
+  all, scaled once: 41 operations for the blocks), 181 for any box; 2/30 more for the lanes at the ends, 1/ROWS more of the
+  y stage, blocks and its transpose, 2/ROWS more of z and x stages. Memory: x and y once, one scale an element.
+
+  What limits it on an H200, 256^3 cubes, FP64 (FP32): 20.0 (10.2) us per million elements, of which 13.2 (6.6) is memory at
+  copy speed. Without memory traffic, the same planes again and again, it takes 16.8 (9.2), without arithmetic 15.0 (8.4):
+  the FP64 pipe is 70 % busy, in FP32 80 % of all issue slots, at 8 to 16 warps a multiprocessor. Tried and not faster: x stage before
+  z stage (half of the shuffles, more registers), rings of planes in shared memory filled by cp.async, prefetch to L2, loads
+  fenced to the beginning of a layer, stores through shared memory, 2 to 8 rows, 1 to 4 warps a block.
 */
 #include "element_march_cuda.h"
+#include <cuda_bf16.h>
 
-#define LANES     32   /* nodes in x a warp sees */
-#define OWNED     30   /* and owns */
-#define ROWS      3    /* nodes in y a thread owns */
-#define WARPS     4    /* in a block, next to each other in y */
-#define MIN_CHUNK 8    /* planes of nodes a block marches through, at least; one layer is computed twice at each end */
-#define FEW       1024 /* blocks: with fewer than this the march is cut into chunks */
+#define LANES     32 /* nodes in x a warp sees */
+#define OWNED     30 /* and owns */
+#define WARPS     2  /* in a block, next to each other in y */
+#define MIN_CHUNK 4  /* planes of nodes a block marches through, at least; one layer is computed twice between chunks */
 
-typedef PetscReal Scalar; /* complex is refused by ElementApplyLattice_CUDA */
+#define GENERAL 0 /* eight 3 x 3 blocks */
+#define RIGID   1 /* the same, modes of translation left out */
+#define CUBIC   2 /* RIGID, for a cube of isotropic material: eight constants */
 
-typedef struct {
-  ElementLattice       l;
-  PetscInt             chunk; /* planes of nodes a block owns */
-  const PetscInt      *ref;
-  const Scalar        *scale, *x;
-  const unsigned char *mask;
-  Scalar              *y;
-  Scalar               H[8][3][3];
-} March;
+/* Arithmetic and scales for a storage of vectors, and the rows a thread owns */
+template <class V> struct Traits {
+  typedef float    T;
+  static const int rows = 4;
+};
+template <> struct Traits<double> {
+  typedef double   T;
+  static const int rows = 3;
+};
+
+/* Blocks that a multiprocessor is to hold: as many as leave enough registers */
+template <class V> static __host__ __device__ constexpr int BlocksPerProcessor(int form, bool masked)
+{
+  return sizeof(V) == 8 ? 4 : form == CUBIC && !masked ? 8 : 6;
+}
+
+static __device__ __forceinline__ double Load(const double *p)
+{
+  return *p;
+}
+static __device__ __forceinline__ float Load(const float *p)
+{
+  return *p;
+}
+static __device__ __forceinline__ float Load(const __nv_bfloat16 *p)
+{
+  return __bfloat162float(*p);
+}
+static __device__ __forceinline__ void Store(double *p, double v)
+{
+  *p = v;
+}
+static __device__ __forceinline__ void Store(float *p, float v)
+{
+  *p = v;
+}
+static __device__ __forceinline__ void Store(__nv_bfloat16 *p, float v)
+{
+  *p = __float2bfloat16(v);
+}
+
+/* What the elements of a launch share; the pointers of ElementVectors by their types */
+template <class V> struct March {
+  typedef typename Traits<V>::T T;
+  ElementLattice                l;
+  PetscInt                      chunk; /* planes of nodes a block owns */
+  const PetscInt               *ref;
+  const T                      *scale;
+  const unsigned char          *mask; /* by nodes */
+  const V                      *x, *z, *b, *D, *dinv;
+  V                            *y;
+  T                             omega, H[8][3][3], cubic[8];
+  bool                          plain, Dirichlet; /* plain: y = r; Dirichlet: D only where the mask is 0 */
+};
 
 /* Pairs of modes without coupling when translations cost no energy, as in the host kernel */
-static __device__ __forceinline__ constexpr bool Decoupled(int p, int q)
+static __host__ __device__ __forceinline__ constexpr bool Decoupled(int p, int q)
 {
   return p == 0 || q == 0 || (p != q && (p == 7 || q == 7));
 }
 
-/* x of one node, zero outside of the lattice and where the mask is 0 */
-static __device__ __forceinline__ void LoadNode(const March &t, bool inside, PetscCount node, Scalar u[3])
+/*
+  f = scale times block g of u. For CUBIC: c holds the constants times the scale: 0, 1 for g = 0 (stretch), 2, 3 for g = 7,
+  each as diagonal minus off-diagonal and off-diagonal; 4, 5 for g with one bit; 6 (shear, of rank one), 7 (mode 7) for two.
+*/
+template <int FORM, class T> static __device__ __forceinline__ void Block(const T H[3][3], const T c[8], T scale, int g, const T u[3], T f[3])
 {
+  const int bits = (g & 1) + ((g >> 1) & 1) + (g >> 2);
+
+  if (FORM != CUBIC) {
 #pragma unroll
-  for (int c = 0; c < 3; c++) u[c] = inside && (!t.mask || t.mask[3 * node + c]) ? t.x[3 * node + c] : Scalar(0);
+    for (int r = 0; r < 3; r++) {
+      T sum = 0;
+
+#pragma unroll
+      for (int s = 0; s < 3; s++)
+        if (FORM == GENERAL || !Decoupled(g ^ (1 << r), g ^ (1 << s))) sum += H[r][s] * u[s];
+      f[r] = sum * scale;
+    }
+  } else if (bits == 0 || bits == 3) {
+    const T d = c[bits ? 2 : 0], s = c[bits ? 3 : 1] * (u[0] + u[1] + u[2]);
+
+#pragma unroll
+    for (int r = 0; r < 3; r++) f[r] = d * u[r] + s;
+  } else { /* component k is the one apart from the others, i and j */
+    const int one = bits == 1 ? g : 7 ^ g, k = one >> 1, i = k == 0 ? 1 : 0, j = k == 2 ? 1 : 2;
+
+    if (bits == 1) {
+      f[k] = 0;
+      f[i] = c[4] * u[i] + c[5] * u[j];
+      f[j] = c[5] * u[i] + c[4] * u[j];
+    } else {
+      f[k] = c[7] * u[k];
+      f[i] = f[j] = c[6] * (u[i] + u[j]);
+    }
+  }
 }
 
-static __device__ __forceinline__ Scalar LoadScale(const March &t, bool inside, PetscCount e)
+/* y stage of two rows of modes, blocks, transposed y stage: what the two rows of nodes receive */
+template <int FORM, class V, class T> static __device__ __forceinline__ void ElementRow(const March<V> &t, T scale, const T prev[12], const T next[12], T lo[12], T hi[12])
 {
-  if (!inside || (t.ref && t.ref[e] != 0)) return 0;
-  return t.scale ? t.scale[e] : Scalar(1);
-}
+  T constants[8];
 
-/* y stage of two rows of modes, blocks, scale, transposed y stage: what the two rows of nodes receive */
-template <bool RIGID>
-static __device__ __forceinline__ void ElementRow(const Scalar H[8][3][3], Scalar scale, const Scalar prev[12], const Scalar next[12], Scalar lo[12], Scalar hi[12])
-{
+  if (FORM == CUBIC)
+#pragma unroll
+    for (int i = 0; i < 8; i++) constants[i] = scale * t.cubic[i];
 #pragma unroll
   for (int n = 0; n < 4; n++) {
     const int g = (n & 1) + (n & 2) * 2; /* groups g and g ^ 2 share their modes in x and z */
-    Scalar    u[2][3], f[2][3];
+    T         u[2][3], f[2][3];
 
 #pragma unroll
     for (int c = 0; c < 3; c++) {
@@ -69,16 +152,7 @@ static __device__ __forceinline__ void ElementRow(const Scalar H[8][3][3], Scala
       u[1 - odd][c] = next[line] - prev[line];
     }
 #pragma unroll
-    for (int h = 0; h < 2; h++)
-#pragma unroll
-      for (int c = 0; c < 3; c++) {
-        Scalar sum = 0;
-
-#pragma unroll
-        for (int d = 0; d < 3; d++)
-          if (!RIGID || !Decoupled(g ^ (2 * h) ^ (1 << c), g ^ (2 * h) ^ (1 << d))) sum += H[g ^ (2 * h)][c][d] * u[h][d];
-        f[h][c] = sum * scale;
-      }
+    for (int h = 0; h < 2; h++) Block<FORM, T>(t.H[g ^ (2 * h)], constants, scale, g ^ (2 * h), u[h], f[h]);
 #pragma unroll
     for (int c = 0; c < 3; c++) {
       const int p = g ^ (1 << c), line = ((p & 1) + (p >> 2) * 2) * 3 + c, odd = (p >> 1) & 1;
@@ -89,106 +163,270 @@ static __device__ __forceinline__ void ElementRow(const Scalar H[8][3][3], Scala
   }
 }
 
-/* Transposed x and z stages for one row of nodes: adds what this layer gives the plane below, carries the rest on */
-static __device__ __forceinline__ void FinishNode(const March &t, bool store, PetscCount node, const Scalar modes[12], Scalar carry[3])
+/* Where a thread is, and what it carries from one layer of elements to the next */
+template <class V> struct Walk {
+  typedef typename Traits<V>::T T;
+  static const int              rows = Traits<V>::rows;
+  PetscInt                      k, k0, k1;
+  PetscCount                    plane, layer;         /* first node of plane k, first element of layer k */
+  unsigned                      node[rows + 2];       /* of each row, in the plane */
+  int                           element;              /* of row 0, in the layer */
+  unsigned                      elements, nodes;      /* rows, as bits, where there is one and it is this thread's */
+  unsigned                      free;                 /* mask of the plane k, three bits a row */
+  unsigned char                 mask[rows + 2];       /* of the plane k + 1 */
+  T                             scale[rows + 1], carry[rows][3];
+};
+
+/* x, and the mask, of one row of nodes in plane k */
+template <class V, bool MASKED> static __device__ __forceinline__ void LoadNodes(const March<V> &t, Walk<V> &w, PetscCount plane, int r, typename Traits<V>::T u[3])
 {
+  const V *x = t.x + 3 * (plane + w.node[r]);
+
+#pragma unroll
+  for (int c = 0; c < 3; c++) u[c] = Load(x + c);
+  if (MASKED) w.mask[r] = t.mask[plane + w.node[r]];
+}
+
+/* Scale of the element in row r of layer k: zero where there is none */
+template <class V> static __device__ __forceinline__ void LoadScale(const March<V> &t, Walk<V> &w, PetscCount layer, bool inside, int r)
+{
+  const PetscCount e = layer + w.element + (PetscCount)r * (t.l.nx - 1);
+
+  w.scale[r] = 0;
+  if (!inside || !((w.elements >> r) & 1)) return;
+  w.scale[r] = t.scale ? t.scale[e] : typename Traits<V>::T(1);
+  if (t.ref && t.ref[e] != 0) w.scale[r] = 0;
+}
+
+/* y of one node from the sum of its elements */
+template <class V, bool MASKED> static __device__ __forceinline__ void StoreNode(const March<V> &t, PetscCount node, unsigned free, const typename Traits<V>::T sum[3])
+{
+  typedef typename Traits<V>::T T;
+
+  if (t.plain) {
+#pragma unroll
+    for (int c = 0; c < 3; c++) Store(t.y + 3 * node + c, !MASKED || ((free >> c) & 1) ? sum[c] : T(0));
+    return;
+  }
 #pragma unroll
   for (int c = 0; c < 3; c++) {
-    const Scalar s   = modes[c] - modes[3 + c] + __shfl_up_sync(0xffffffffu, modes[c] + modes[3 + c], 1);
-    const Scalar d   = modes[6 + c] - modes[9 + c] + __shfl_up_sync(0xffffffffu, modes[6 + c] + modes[9 + c], 1);
-    const Scalar sum = carry[c] + (s - d);
+    const PetscCount i      = 3 * node + c;
+    const bool       isfree = !MASKED || ((free >> c) & 1);
+    T                r      = isfree ? sum[c] : T(0);
 
-    if (store && (!t.mask || t.mask[3 * node + c])) t.y[3 * node + c] += sum;
-    carry[c] = s + d;
+    if (t.D && !(t.Dirichlet && isfree)) r += Load(t.D + i) * Load(t.x + i);
+    if (t.dinv)
+      r = Load(t.x + i) + t.omega * Load(t.dinv + i) * (Load(t.b + i) - r);
+    else if (t.z)
+      r += Load(t.z + i);
+    Store(t.y + i, r);
   }
 }
 
-template <bool RIGID>
-static __global__ void __launch_bounds__(LANES *WARPS, 2) MarchLattice(const March t)
+/* The layer of elements between planes k and k + 1, below and above; below then holds what is known of plane k + 2 */
+template <class V, int FORM, bool MASKED> static __device__ __forceinline__ void Layer(const March<V> &t, Walk<V> &w, typename Traits<V>::T (&below)[Traits<V>::rows + 2][3], typename Traits<V>::T (&above)[Traits<V>::rows + 2][3])
 {
-  const PetscInt   nx = t.l.nx, ny = t.l.ny, nz = t.l.nz, lane = threadIdx.x;
-  const PetscInt   i = blockIdx.x * OWNED + lane - 1, j0 = (blockIdx.y * WARPS + threadIdx.y) * ROWS - 1; /* row 0 of this thread */
-  const PetscInt   k0 = blockIdx.z * t.chunk, k1 = min(k0 + t.chunk, nz), start = max(k0 - 1, 0);
-  const PetscCount plane = (PetscCount)nx * ny, layer = (PetscCount)(nx - 1) * (ny - 1);
-  const bool       owned = lane > 0 && lane <= OWNED && i < nx;
-  PetscCount       node = start * plane + (PetscCount)j0 * nx + i, e = start * layer + (PetscCount)j0 * (nx - 1) + i;
-  Scalar           below[ROWS + 2][3], above[ROWS + 2][3], scale[ROWS + 1], carry[ROWS][3];
+  typedef typename Traits<V>::T T;
+  const int                     rows  = Traits<V>::rows;
+  const PetscCount              plane = (PetscCount)t.l.nx * t.l.ny, layer = (PetscCount)(t.l.nx - 1) * (t.l.ny - 1);
+  const PetscCount              ahead = w.plane + (w.k + 2 < t.l.nz ? 2 : 1) * plane; /* beyond the last: any node, its elements have scale zero */
+  unsigned                      free  = 0;
+  T                             prev[12], next[12], lo[12], hi[12], rest[12];
 
-  if (j0 + 1 >= ny) return; /* the whole warp */
-#define NODE_INSIDE(r)    (i >= 0 && i < nx && j0 + (r) >= 0 && j0 + (r) < ny)
-#define ELEMENT_INSIDE(r) (i >= 0 && i < nx - 1 && lane < LANES - 1 && j0 + (r) >= 0 && j0 + (r) < ny - 1)
 #pragma unroll
-  for (int r = 0; r < ROWS + 2; r++) {
-    LoadNode(t, NODE_INSIDE(r), node + r * nx, below[r]);
-    LoadNode(t, NODE_INSIDE(r) && start + 1 < nz, node + r * nx + plane, above[r]);
-    if (r <= ROWS) scale[r] = LoadScale(t, ELEMENT_INSIDE(r) && start < nz - 1, e + r * (nx - 1));
-    if (r < ROWS) carry[r][0] = carry[r][1] = carry[r][2] = 0;
-  }
-  for (PetscInt k = start; k < k1; k++, node += plane, e += layer) {
-    Scalar prev[12], next[12], lo[12], hi[12], rest[12];
+  for (int r = 0; r < rows + 2; r++) {
+    if (MASKED) free |= (unsigned)w.mask[r] << (3 * r);
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+      if (MASKED && !((w.mask[r] >> c) & 1)) above[r][c] = 0;
+      const T s = above[r][c] + below[r][c], d = above[r][c] - below[r][c];
+      const T sr = __shfl_down_sync(0xffffffffu, s, 1), dr = __shfl_down_sync(0xffffffffu, d, 1);
 
-    /* beyond the last plane all scales are zero: what is carried comes out */
-#pragma unroll
-    for (int r = 0; r < ROWS + 2; r++) {
-#pragma unroll
-      for (int c = 0; c < 3; c++) {
-        const Scalar s = above[r][c] + below[r][c], d = above[r][c] - below[r][c];
-        const Scalar sr = __shfl_down_sync(0xffffffffu, s, 1), dr = __shfl_down_sync(0xffffffffu, d, 1);
+      next[c]     = sr + s;
+      next[3 + c] = sr - s;
+      next[6 + c] = dr + d;
+      next[9 + c] = dr - d;
+    }
+    LoadNodes<V, MASKED>(t, w, ahead, r, below[r]);
+    if (r > 0) {
+      const int e     = r - 1; /* row of elements, between rows of nodes r - 1 and r */
+      const T   scale = w.scale[e];
 
-        next[c]     = sr + s;
-        next[3 + c] = sr - s;
-        next[6 + c] = dr + d;
-        next[9 + c] = dr - d;
-        below[r][c] = above[r][c];
-      }
-      LoadNode(t, NODE_INSIDE(r) && k + 2 < nz && k + 1 < k1, node + r * nx + 2 * plane, above[r]);
-      if (r > 0) {
-        const int s = r - 1; /* row of elements, between rows of nodes r - 1 and r */
+      LoadScale(t, w, w.layer + layer, w.k + 1 < t.l.nz - 1, e);
+      ElementRow<FORM>(t, scale, prev, next, lo, hi);
+      if (e > 0) { /* the row of nodes before is complete */
+        T sum[3];
 
-        ElementRow<RIGID>(t.H, scale[s], prev, next, lo, hi);
-        scale[s] = LoadScale(t, ELEMENT_INSIDE(s) && k + 1 < nz - 1 && k + 1 < k1, e + s * (nx - 1) + layer);
-        if (s > 0) { /* the row of nodes before, r - 1, is complete */
 #pragma unroll
-          for (int m = 0; m < 12; m++) rest[m] += lo[m];
-          FinishNode(t, owned && k >= k0 && j0 + s < ny, node + s * nx, rest, carry[s - 1]);
+        for (int c = 0; c < 3; c++) {
+          const T m0 = rest[c] + lo[c], m1 = rest[3 + c] + lo[3 + c], m2 = rest[6 + c] + lo[6 + c], m3 = rest[9 + c] + lo[9 + c];
+          const T s = m0 - m1 + __shfl_up_sync(0xffffffffu, m0 + m1, 1), d = m2 - m3 + __shfl_up_sync(0xffffffffu, m2 + m3, 1);
+
+          sum[c]            = w.carry[e - 1][c] + (s - d);
+          w.carry[e - 1][c] = s + d;
         }
-#pragma unroll
-        for (int m = 0; m < 12; m++) rest[m] = hi[m];
+        if (w.k >= w.k0 && ((w.nodes >> e) & 1)) StoreNode<V, MASKED>(t, w.plane + w.node[e], w.free >> (3 * e), sum);
       }
 #pragma unroll
-      for (int m = 0; m < 12; m++) prev[m] = next[m];
+      for (int m = 0; m < 12; m++) rest[m] = hi[m];
+    }
+#pragma unroll
+    for (int m = 0; m < 12; m++) prev[m] = next[m];
+  }
+  w.free = free;
+  w.plane += plane;
+  w.layer += layer;
+  w.k++;
+}
+
+template <class V, int FORM, bool MASKED> static __global__ void __launch_bounds__(LANES *WARPS, BlocksPerProcessor<V>(FORM, MASKED)) MarchLattice(const March<V> t)
+{
+  typedef typename Traits<V>::T T;
+  const int                     rows = Traits<V>::rows;
+  const PetscInt                nx = t.l.nx, ny = t.l.ny, nz = t.l.nz, lane = threadIdx.x;
+  const PetscInt                place = blockIdx.x * OWNED + lane - 1, strip = max(place, 0) / nx; /* along the rows of nodes, strip after strip */
+  const PetscInt                i = place < 0 ? -1 : place - strip * nx, j = (strip * WARPS + threadIdx.y) * rows - 1; /* row 0 of this thread */
+  const PetscInt                start = max((PetscInt)(blockIdx.y * t.chunk) - 1, 0);
+  T                             even[rows + 2][3], odd[rows + 2][3];
+  Walk<V>                       w;
+
+  if (__all_sync(0xffffffffu, j + 1 >= ny)) return;
+  w.k0       = blockIdx.y * t.chunk;
+  w.k1       = min(w.k0 + t.chunk, nz);
+  w.k        = start;
+  w.plane    = (PetscCount)start * nx * ny;
+  w.layer    = (PetscCount)start * (nx - 1) * (ny - 1);
+  w.element  = j * (nx - 1) + i;
+  w.elements = w.nodes = w.free = 0;
+#pragma unroll
+  for (int r = 0; r < rows + 2; r++) {
+    w.node[r] = min(max(j + r, 0), ny - 1) * nx + min(max(i, 0), nx - 1);
+    if (r <= rows && lane < LANES - 1 && i >= 0 && i < nx - 1 && j + r >= 0 && j + r < ny - 1) w.elements |= 1u << r;
+    if (r > 0 && r <= rows && lane > 0 && lane <= OWNED && j + r < ny) w.nodes |= 1u << r;
+    LoadNodes<V, MASKED>(t, w, w.plane, r, even[r]);
+    if (MASKED) {
+      w.free |= (unsigned)w.mask[r] << (3 * r);
+#pragma unroll
+      for (int c = 0; c < 3; c++)
+        if (!((w.mask[r] >> c) & 1)) even[r][c] = 0;
+    }
+    LoadNodes<V, MASKED>(t, w, w.plane + (start + 1 < nz ? (PetscCount)nx * ny : 0), r, odd[r]);
+    if (r <= rows) LoadScale(t, w, w.layer, start < nz - 1, r);
+    if (r < rows) w.carry[r][0] = w.carry[r][1] = w.carry[r][2] = 0;
+  }
+  while (w.k < w.k1) { /* beyond the last layer all scales are zero: what is carried comes out */
+    Layer<V, FORM, MASKED>(t, w, even, odd);
+    if (w.k < w.k1) Layer<V, FORM, MASKED>(t, w, odd, even);
+  }
+}
+
+/* The constants of CUBIC, if the blocks have that form to rounding */
+static bool GetCubic(const ElementParityBlocks H, double cubic[8])
+{
+  const double a = PetscRealPart(H[0][0][0]), b = PetscRealPart(H[0][0][1]), c = PetscRealPart(H[7][0][0]), d = PetscRealPart(H[7][0][1]);
+  const double constants[8] = {a - b, b, c - d, d, (double)PetscRealPart(H[1][1][1]), (double)PetscRealPart(H[1][1][2]), (double)PetscRealPart(H[3][0][1]), (double)PetscRealPart(H[3][2][2])};
+
+  for (int g = 0; g < 8; g++) {
+    const int bits = (g & 1) + ((g >> 1) & 1) + (g >> 2), one = bits == 1 ? g : 7 ^ g;
+
+    for (int r = 0; r < 3; r++)
+      for (int s = 0; s < 3; s++) {
+        double expected = bits == 0 || bits == 3 ? (r == s ? (bits ? c : a) : (bits ? d : b)) : bits == 1 ? constants[r == s ? 4 : 5] : constants[6];
+
+        if (Decoupled(g ^ (1 << r), g ^ (1 << s))) expected = 0;
+        else if (bits == 2 && r == s && r == one >> 1) expected = constants[7];
+        if (PetscAbsReal(PetscRealPart(H[g][r][s]) - expected) > 64 * PETSC_MACHINE_EPSILON * PetscAbsReal(a) && !Decoupled(g ^ (1 << r), g ^ (1 << s))) return false;
+      }
+  }
+  for (int i = 0; i < 8; i++) cubic[i] = constants[i];
+  return true;
+}
+
+/* Planes of nodes for each block: as few layers as possible for the multiprocessor that has most to do */
+static PetscInt Chunk(PetscInt columns, PetscInt nz, PetscInt slots)
+{
+  PetscInt best = nz;
+  double   least = PETSC_MAX_REAL;
+
+  for (PetscInt n = 1; n <= PetscMax(1, nz / MIN_CHUNK); n++) {
+    const PetscInt chunk = (nz + n - 1) / n;
+    const double   rounds = (double)columns * ((nz + chunk - 1) / chunk) / slots, layers = (rounds > 4 ? rounds + 0.3 : PetscCeilReal(rounds)) * (chunk + 1.5);
+
+    if (layers < least) {
+      least = layers;
+      best  = chunk;
     }
   }
-#undef NODE_INSIDE
-#undef ELEMENT_INSIDE
+  return best;
 }
 
-PetscErrorCode ElementMarch_CUDA(const ElementMatrices *m, const ElementLattice *l, ElementPlan plan, PetscBool transpose, const unsigned char *mask, const PetscScalar *x, PetscScalar *y, cudaStream_t stream)
+PetscBool ElementMarchFits(const ElementMatrices *m, const ElementLattice *l, ElementPlan plan, const ElementVectors *v)
+{
+  return (PetscBool)(plan && m->nref == 1 && l->nz > 1 && l->bs == 3 && (!v->mask || v->nodemask) && (PetscCount)l->nx * l->ny < PETSC_INT32_MAX / 8);
+}
+
+template <class V> static PetscErrorCode Launch(const ElementMatrices *m, const ElementLattice *l, const ElementParityBlocks H, bool rigid, const ElementVectors *v, cudaStream_t stream)
+{
+  const PetscInt strips = (l->ny + WARPS * Traits<V>::rows - 1) / (WARPS * Traits<V>::rows), columns = (PetscInt)(((PetscCount)strips * l->nx + OWNED - 1) / OWNED);
+  const dim3     block(LANES, WARPS);
+  March<V>       t;
+  double         cubic[8];
+  int            device, processors, form = rigid ? RIGID : GENERAL;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  t.l         = *l;
+  t.ref       = m->ref;
+  t.scale     = (const typename Traits<V>::T *)v->scale;
+  t.mask      = v->mask ? v->nodemask : NULL;
+  t.x         = (const V *)v->x;
+  t.y         = (V *)v->y;
+  t.z         = (const V *)v->z;
+  t.b         = (const V *)v->b;
+  t.D         = (const V *)v->D;
+  t.dinv      = (const V *)v->dinv;
+  t.omega     = v->omega;
+  t.plain     = !v->z && !v->D && !v->dinv;
+  t.Dirichlet = v->Dirichlet && v->mask;
+  for (int g = 0; g < 8; g++)
+    for (int r = 0; r < 3; r++)
+      for (int s = 0; s < 3; s++) t.H[g][r][s] = PetscRealPart(H[g][r][s]);
+  if (rigid && GetCubic(H, cubic)) {
+    form = CUBIC;
+    for (int i = 0; i < 8; i++) t.cubic[i] = cubic[i];
+  }
+  t.chunk = Chunk(columns, l->nz, processors * BlocksPerProcessor<V>(form, t.mask));
+  const dim3 grid(columns, (l->nz + t.chunk - 1) / t.chunk);
+
+  if (t.mask) {
+    if (form == CUBIC) MarchLattice<V, CUBIC, true><<<grid, block, 0, stream>>>(t);
+    else if (form == RIGID) MarchLattice<V, RIGID, true><<<grid, block, 0, stream>>>(t);
+    else MarchLattice<V, GENERAL, true><<<grid, block, 0, stream>>>(t);
+  } else {
+    if (form == CUBIC) MarchLattice<V, CUBIC, false><<<grid, block, 0, stream>>>(t);
+    else if (form == RIGID) MarchLattice<V, RIGID, false><<<grid, block, 0, stream>>>(t);
+    else MarchLattice<V, GENERAL, false><<<grid, block, 0, stream>>>(t);
+  }
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ElementMarch_CUDA(const ElementMatrices *m, const ElementLattice *l, ElementPlan plan, PetscBool transpose, const ElementVectors *v, cudaStream_t stream)
 {
   PetscBool                  rigid;
   const ElementParityBlocks *H = ElementPlanGetParity(plan, transpose, &rigid);
-  dim3                       grid((l->nx + OWNED - 1) / OWNED, (l->ny + ROWS * WARPS - 1) / (ROWS * WARPS), 1);
-  const dim3                 block(LANES, WARPS);
-  PetscInt                   nchunk = FEW / (grid.x * grid.y) + 1;
-  March                      t;
 
   PetscFunctionBegin;
-  nchunk  = PetscMax(1, PetscMin(nchunk, l->nz / MIN_CHUNK));
-  t.l     = *l;
-  t.chunk = (l->nz + nchunk - 1) / nchunk;
-  grid.z  = (l->nz + t.chunk - 1) / t.chunk;
-  t.ref   = m->ref;
-  t.scale = (const Scalar *)m->scale;
-  t.x     = (const Scalar *)x;
-  t.mask  = mask;
-  t.y     = (Scalar *)y;
-  for (PetscInt g = 0; g < 8; g++)
-    for (PetscInt c = 0; c < 3; c++)
-      for (PetscInt d = 0; d < 3; d++) t.H[g][c][d] = PetscRealPart(H[0][g][c][d]);
-  if (rigid)
-    MarchLattice<true><<<grid, block, 0, stream>>>(t);
-  else
-    MarchLattice<false><<<grid, block, 0, stream>>>(t);
-  PetscCallCUDA(cudaGetLastError());
+  switch (v->precision) {
+  case ELEMENT_DOUBLE:
+    PetscCall(Launch<double>(m, l, H[0], rigid, v, stream));
+    break;
+  case ELEMENT_SINGLE:
+    PetscCall(Launch<float>(m, l, H[0], rigid, v, stream));
+    break;
+  case ELEMENT_BFLOAT16:
+    PetscCall(Launch<__nv_bfloat16>(m, l, H[0], rigid, v, stream));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,8 +4,10 @@
 */
 #pragma once
 
-#include "element.h"
-#include <petscdevice_cuda.h>
+#include "element_cuda.h"
 
-/* y += M A M x over the elements whose ref is 0; those with ELEMENT_FULL are left to the caller */
-PETSC_INTERN PetscErrorCode ElementMarch_CUDA(const ElementMatrices *, const ElementLattice *, ElementPlan, PetscBool transpose, const unsigned char *mask, const PetscScalar *x, PetscScalar *y, cudaStream_t);
+/* Whether it can be used for these elements and vectors */
+PETSC_INTERN PetscBool ElementMarchFits(const ElementMatrices *, const ElementLattice *, ElementPlan, const ElementVectors *);
+
+/* The product of element_cuda.h over the elements whose ref is 0 */
+PETSC_INTERN PetscErrorCode ElementMarch_CUDA(const ElementMatrices *, const ElementLattice *, ElementPlan, PetscBool transpose, const ElementVectors *, cudaStream_t);
