@@ -13,7 +13,8 @@ typedef struct {
   ElementMatrices  m;
   ElementMesh      mesh;
   ElementAdjacency around;
-  unsigned char   *mask;
+  unsigned char   *mask, *nodemask;
+  ElementWork      work;
 } DeviceGroup;
 
 struct _n_ShellFEMDevice {
@@ -24,10 +25,11 @@ struct _n_ShellFEMDevice {
 
 static PetscErrorCode DeviceGroupFree(DeviceGroup *d)
 {
-  const void *const all[] = {d->m.K, d->m.ref, d->m.scale, d->m.full, d->m.fullindex, d->mesh.conn, d->around.start, d->around.element, d->around.corner, d->mask};
+  const void *const all[] = {d->m.K, d->m.ref, d->m.scale, d->m.full, d->m.fullindex, d->mesh.conn, d->around.start, d->around.element, d->around.corner, d->mask, d->nodemask};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) PetscCallCUDA(cudaFree((void *)all[k]));
+  PetscCall(ElementWorkDestroy(&d->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -130,9 +132,9 @@ PetscErrorCode MatShellFEMApplyElements_CUDA(Mat A, ShellFEMGroup g, PetscBool t
   v.y         = ya;
   v.z         = ya;
   if (g->iscells)
-    PetscCall(ElementApplyLattice_CUDA(ELEMENT_KERNEL_AUTO, &d->m, &a->box, g->plan, transpose, &v, stream));
+    PetscCall(ElementApplyLattice_CUDA(ELEMENT_KERNEL_AUTO, &d->m, &a->box, g->plan, transpose, &v, &d->work, stream));
   else if (g->nel)
-    PetscCall(ElementApplyMesh_CUDA(ELEMENT_KERNEL_AUTO, &d->m, &d->mesh, &d->around, (A->rmap->n / A->rmap->bs + a->nghost) * (A->rmap->bs / g->bs), transpose, &v, stream));
+    PetscCall(ElementApplyMesh_CUDA(ELEMENT_KERNEL_AUTO, &d->m, &d->mesh, &d->around, (A->rmap->n / A->rmap->bs + a->nghost) * (A->rmap->bs / g->bs), transpose, &v, &d->work, stream));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(VecCUDARestoreArray(y, &ya));
   PetscCall(VecCUDARestoreArrayRead(x, &xa));

@@ -4,8 +4,8 @@
   The structures are those of element.h with every pointer in device memory; a plan is the host's plan. Vectors, masks
   and results are in device memory, too. All launches go to the stream and return at once.
 
-  Unless a kernel says otherwise, nothing is accumulated by atomics: each entry of y is summed by one thread in the order
-  of the elements, so that repeated products are bit-identical and y is written once.
+  Except by ELEMENT_KERNEL_FUSED, nothing is accumulated by atomics: each entry of y is summed by one thread in the order of
+  the elements, so that repeated products are bit-identical.
 
   Real scalars only: a complex PETSc gets PETSC_ERR_SUP, and the type then stays on the host.
 */
@@ -24,7 +24,7 @@ typedef enum {
 /* The precision of PetscScalar */
 #define ELEMENT_PETSC (PetscDefined(USE_REAL_SINGLE) ? ELEMENT_SINGLE : ELEMENT_DOUBLE)
 
-/* Ways to compute the product; which ones fit depends on the elements, see ElementKernelCheck() */
+/* Ways to compute the product; one that does not fit the elements or the precision is refused with PETSC_ERR_SUP */
 typedef enum {
   ELEMENT_KERNEL_AUTO,
   ELEMENT_KERNEL_THREESTAGE, /* gather, batched dense product by cuBLAS, scatter */
@@ -34,6 +34,13 @@ typedef enum {
   ELEMENT_KERNEL_DMMA,       /* FP64 tensor cores */
   ELEMENT_KERNEL_WMMA        /* BF16 tensor cores, FP32 accumulation */
 } ElementKernel;
+PETSC_EXTERN const char *const ElementKernels[]; /* their names, as PetscOptionsEnum() wants them */
+
+/*
+  Buffers that kernels make for themselves; NULL at first. Destroy them when the elements, not only values, change.
+*/
+typedef struct _n_ElementWork *ElementWork;
+PETSC_EXTERN PetscErrorCode    ElementWorkDestroy(ElementWork *);
 
 /* Elements around node n, ascending: element[t], of which n is corner[t], for start[n] <= t < start[n+1] */
 typedef struct {
@@ -65,11 +72,14 @@ typedef struct {
 } ElementVectors;
 
 /* The product, with A or A^T. nnode: local nodes */
-PETSC_EXTERN PetscErrorCode ElementApplyMesh_CUDA(ElementKernel, const ElementMatrices *, const ElementMesh *, const ElementAdjacency *, PetscInt nnode, PetscBool transpose, const ElementVectors *, cudaStream_t);
-PETSC_EXTERN PetscErrorCode ElementApplyLattice_CUDA(ElementKernel, const ElementMatrices *, const ElementLattice *, ElementPlan, PetscBool transpose, const ElementVectors *, cudaStream_t);
+PETSC_EXTERN PetscErrorCode ElementApplyMesh_CUDA(ElementKernel, const ElementMatrices *, const ElementMesh *, const ElementAdjacency *, PetscInt nnode, PetscBool transpose, const ElementVectors *, ElementWork *, cudaStream_t);
+PETSC_EXTERN PetscErrorCode ElementApplyLattice_CUDA(ElementKernel, const ElementMatrices *, const ElementLattice *, ElementPlan, PetscBool transpose, const ElementVectors *, ElementWork *, cudaStream_t);
 
 /* d += block diagonal, energy = u_e^T K v_e, layouts as in element.h, in PetscScalar */
 PETSC_EXTERN PetscErrorCode ElementBlockDiagonalMesh_CUDA(const ElementMatrices *, const ElementMesh *, const ElementAdjacency *, PetscInt nnode, PetscScalar *d, cudaStream_t);
 PETSC_EXTERN PetscErrorCode ElementBlockDiagonalLattice_CUDA(const ElementMatrices *, const ElementLattice *, PetscScalar *d, cudaStream_t);
 PETSC_EXTERN PetscErrorCode ElementEnergyMesh_CUDA(const ElementMatrices *, const ElementMesh *, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy, cudaStream_t);
 PETSC_EXTERN PetscErrorCode ElementEnergyLattice_CUDA(const ElementMatrices *, const ElementLattice *, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy, cudaStream_t);
+
+/* PETSC_ERR_SUP in a complex PETSc */
+PETSC_INTERN PetscErrorCode ElementCheckReal(void);

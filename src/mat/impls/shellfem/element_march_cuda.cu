@@ -22,7 +22,7 @@
   fenced to the beginning of a layer, stores through shared memory, 2 to 8 rows, 1 to 4 warps a block.
 */
 #include "element_march_cuda.h"
-#include <cuda_bf16.h>
+#include "elements_device.h"
 
 #define LANES     32 /* nodes in x a warp sees */
 #define OWNED     30 /* and owns */
@@ -33,45 +33,16 @@
 #define RIGID   1 /* the same, modes of translation left out */
 #define CUBIC   2 /* RIGID, for a cube of isotropic material: eight constants */
 
-/* Arithmetic and scales for a storage of vectors, and the rows a thread owns */
+/* Rows of nodes a thread owns: what fits its registers */
 template <class V> struct Traits {
-  typedef float    T;
-  static const int rows = 4;
-};
-template <> struct Traits<double> {
-  typedef double   T;
-  static const int rows = 3;
+  typedef typename Arithmetic<V>::T T;
+  static const int                  rows = sizeof(T) == 8 ? 3 : 4;
 };
 
 /* Blocks that a multiprocessor is to hold: as many as leave enough registers */
 template <class V> static __host__ __device__ constexpr int BlocksPerProcessor(int form, bool masked)
 {
   return sizeof(V) == 8 ? 4 : form == CUBIC && !masked ? 8 : 6;
-}
-
-static __device__ __forceinline__ double Load(const double *p)
-{
-  return *p;
-}
-static __device__ __forceinline__ float Load(const float *p)
-{
-  return *p;
-}
-static __device__ __forceinline__ float Load(const __nv_bfloat16 *p)
-{
-  return __bfloat162float(*p);
-}
-static __device__ __forceinline__ void Store(double *p, double v)
-{
-  *p = v;
-}
-static __device__ __forceinline__ void Store(float *p, float v)
-{
-  *p = v;
-}
-static __device__ __forceinline__ void Store(__nv_bfloat16 *p, float v)
-{
-  *p = __float2bfloat16(v);
 }
 
 /* What the elements of a launch share; the pointers of ElementVectors by their types */
