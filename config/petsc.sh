@@ -70,7 +70,7 @@ petsc_lock() {
   done
   echo $$ > "$lock/pid"
   progress=
-  trap 'rm -rf "$lock"; [ -z "$progress" ] || kill $progress 2> /dev/null' EXIT
+  trap 'rm -rf "$lock"; [ -z "$progress" ] || kill $progress 2> /dev/null || true' EXIT
   trap 'exit 1' INT TERM
 }
 
@@ -124,7 +124,7 @@ petsc_build() {
   petsc_nvml
   jobs=$(nproc) memory=$(awk '/MemAvailable/ { print int($2 / 1500000) }' /proc/meminfo)
   if [ "$memory" -lt "$jobs" ]; then jobs=$((memory > 0 ? memory : 1)); fi
-  total=1250 minutes=9
+  total=1250 minutes=12
   [ -n "$nvcc" ] || total=960 minutes=5
   say "building PETSc $version once, $2: about $minutes minutes on two cores"
   say "configuring (about 40 s)"
@@ -135,6 +135,7 @@ petsc_build() {
   progress=$!
   make PETSC_DIR="$1" PETSC_ARCH="$2" V= > "$cache/$2-make.log" 2>&1 || { tail -n 30 "$cache/$2-make.log" >&2; die "PETSc did not compile, see $cache/$2-make.log"; }
   kill $progress 2> /dev/null || true
+  progress=
   date > "$1/$2/trefoil-complete"
   cd "$top"
 }
