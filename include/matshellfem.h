@@ -16,3 +16,7 @@ PETSC_EXTERN PetscErrorCode MatShellFEMSetSIMP(Mat, const PetscReal[], PetscReal
 PETSC_EXTERN PetscErrorCode MatShellFEMSetElementMatrices(Mat, const PetscScalar[]);
 PETSC_EXTERN PetscErrorCode MatShellFEMGetElementCount(Mat, PetscInt *);
 PETSC_EXTERN PetscErrorCode MatShellFEMGetElementEnergy(Mat, Vec, Vec, PetscScalar[]);
+PETSC_EXTERN PetscErrorCode MatShellFEMCreateElementVec(Mat, Vec *);
+PETSC_EXTERN PetscErrorCode MatShellFEMSetSIMPVec(Mat, Vec, PetscReal, PetscReal, PetscReal);
+PETSC_EXTERN PetscErrorCode MatShellFEMGetElementEnergyVec(Mat, Vec, Vec, Vec);
+PETSC_EXTERN PetscErrorCode MatShellFEMJacobiStep(Mat, PetscReal, Vec, Vec, Vec, Vec);

@@ -8,7 +8,7 @@
 /* Where all elements refer to the first matrix the kernels need not read which one: a scan costs less than that */
 ElementMatrices ShellFEMGroupMatrices(ShellFEMGroup g)
 {
-  ElementMatrices m = {g->ndof, g->nref, g->K, g->nel, g->ref, g->scale, g->full, g->fullindex};
+  ElementMatrices m = {g->ndof, g->nref, g->K, g->nel, g->ref, g->scale, g->full, g->fullindex, PETSC_FALSE};
   PetscInt        e = 0;
 
   while (e < g->nel && g->ref[e] == 0) e++;
@@ -86,20 +86,7 @@ PetscErrorCode MatShellFEMForward(Mat A, PetscBool box, Vec x, Vec *local)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A zero local vector to add to, y itself where it is the same */
-static PetscErrorCode MatShellFEMReverseBegin(Mat A, PetscBool box, Vec y, Vec *local)
-{
-  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
-
-  PetscFunctionBegin;
-  *local = y;
-  if (box ? a->boxisglobal : !a->scatter) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatShellFEMGetLocal(A, box, box ? &a->ybox : &a->ylocal, y));
-  *local = box ? a->ybox : a->ylocal;
-  PetscCall(VecSet(*local, 0.));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
+/* Adds a vector of local entries to y */
 static PetscErrorCode MatShellFEMReverseEnd(Mat A, PetscBool box, Vec local, Vec y)
 {
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
@@ -118,73 +105,112 @@ static PetscErrorCode MatShellFEMReverseEnd(Mat A, PetscBool box, Vec local, Vec
 
 static PetscErrorCode MatShellFEMApplyGroup_Host(Mat A, ShellFEMGroup g, PetscBool transpose, PetscBool masked, Vec x, Vec y)
 {
-  Mat_ShellFEM         *a    = (Mat_ShellFEM *)A->data;
-  const ElementMatrices m    = ShellFEMGroupMatrices(g);
-  const unsigned char  *mask = !masked ? NULL : g->iscells ? a->boxmask
-                                                           : a->mask;
-  const PetscScalar    *xa;
-  PetscScalar          *ya;
+  Mat_ShellFEM        *a    = (Mat_ShellFEM *)A->data;
+  const ElementMesh    mesh = {g->nen, g->bs, g->conn};
+  const unsigned char *mask = !masked ? NULL : g->iscells ? a->boxmask
+                                                          : a->mask;
+  ElementMatrices      m;
+  const PetscScalar   *xa;
+  PetscScalar         *ya;
 
   PetscFunctionBegin;
+  PetscCall(MatShellFEMHostScales(A));
+  m = ShellFEMGroupMatrices(g);
   PetscCall(VecGetArrayRead(x, &xa));
   PetscCall(VecGetArray(y, &ya));
-  if (g->iscells) {
-    if (transpose)
-      ElementApplyTransposeLattice_Host(&m, &a->box, g->plan, mask, xa, ya);
-    else
-      ElementApplyLattice_Host(&m, &a->box, g->plan, mask, xa, ya);
-  } else {
-    const ElementMesh mesh = {g->nen, g->bs, g->conn};
-
-    if (transpose)
-      ElementApplyTransposeMesh_Host(&m, &mesh, mask, xa, ya);
-    else
-      ElementApplyMesh_Host(&m, &mesh, mask, xa, ya);
-  }
+  if (a->precision != ELEMENT_PETSC)
+    PetscCall(ElementApplyLow_Host(a->precision, &m, g->iscells ? NULL : &mesh, &a->box, transpose, mask, xa, ya));
+  else if (g->iscells)
+    (transpose ? ElementApplyTransposeLattice_Host : ElementApplyLattice_Host)(&m, &a->box, g->plan, mask, xa, ya);
+  else
+    (transpose ? ElementApplyTransposeMesh_Host : ElementApplyMesh_Host)(&m, &mesh, mask, xa, ya);
   PetscCall(VecRestoreArrayRead(x, &xa));
   PetscCall(VecRestoreArray(y, &ya));
   PetscCall(PetscLogFlops(2.0 * g->nel * g->ndof * (PetscLogDouble)g->ndof));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatShellFEMApplyGroup(Mat A, ShellFEMGroup g, PetscBool transpose, PetscBool masked, Vec x, Vec y)
+/* The form that the lattice kernels use for the current reference matrices */
+static PetscErrorCode MatShellFEMPlan(Mat A, ShellFEMGroup g)
 {
   PetscFunctionBegin;
-  if (!g->planned && g->iscells) {
+  if (g && !g->planned && g->iscells) {
     const ElementMatrices m = ShellFEMGroupMatrices(g);
 
     PetscCall(ElementPlanCreateLattice(&m, &((Mat_ShellFEM *)A->data)->box, &g->plan));
     g->planned = PETSC_TRUE;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = or += the product of one group, in its numbering */
+static PetscErrorCode MatShellFEMApplyGroup(Mat A, ShellFEMGroup g, PetscBool transpose, PetscBool masked, PetscBool add, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatShellFEMPlan(A, g));
 #if PetscDefined(HAVE_CUDA)
   if (MatUsesDevice_ShellFEM(A, x)) {
-    PetscCall(MatShellFEMApplyElements_CUDA(A, g, transpose, masked, x, y));
+    PetscCall(MatShellFEMApplyElements_CUDA(A, g, transpose, masked, add, x, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #endif
+  if (!add) PetscCall(VecSet(y, 0.));
   PetscCall(MatShellFEMApplyGroup_Host(A, g, transpose, masked, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y += E x or E' x, with rows and columns masked or not */
+/* y = E x or E' x, with rows and columns masked or not */
 static PetscErrorCode MatShellFEMApplyElements(Mat A, PetscBool transpose, PetscBool masked, Vec x, Vec y)
 {
-  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+  Mat_ShellFEM *a       = (Mat_ShellFEM *)A->data;
+  PetscBool     written = PETSC_FALSE, add;
   Vec           xl, yl;
 
   PetscFunctionBegin;
   if (a->lattice) {
     PetscCall(MatShellFEMForward(A, PETSC_TRUE, x, &xl));
-    PetscCall(MatShellFEMReverseBegin(A, PETSC_TRUE, y, &yl));
-    PetscCall(MatShellFEMApplyGroup(A, a->lattice, transpose, masked, xl, yl));
+    yl = y;
+    if (!a->boxisglobal) {
+      PetscCall(MatShellFEMGetLocal(A, PETSC_TRUE, &a->ybox, y));
+      PetscCall(VecSet(y, 0.));
+      yl = a->ybox;
+    }
+    PetscCall(MatShellFEMApplyGroup(A, a->lattice, transpose, masked, PETSC_FALSE, xl, yl));
     PetscCall(MatShellFEMReverseEnd(A, PETSC_TRUE, yl, y));
+    written = PETSC_TRUE;
   }
   if (a->groups || a->scatter) { /* the scatter is collective though a process may have no group */
     PetscCall(MatShellFEMForward(A, PETSC_FALSE, x, &xl));
-    PetscCall(MatShellFEMReverseBegin(A, PETSC_FALSE, y, &yl));
-    for (ShellFEMGroup g = a->groups; g; g = g->next) PetscCall(MatShellFEMApplyGroup(A, g, transpose, masked, xl, yl));
+    yl = y;
+    if (a->scatter) {
+      PetscCall(MatShellFEMGetLocal(A, PETSC_FALSE, &a->ylocal, y));
+      if (!written) PetscCall(VecSet(y, 0.));
+      yl = a->ylocal;
+    }
+    add = (PetscBool)(yl == y && written);
+    if (!a->groups && !add) PetscCall(VecSet(yl, 0.));
+    for (ShellFEMGroup g = a->groups; g; g = g->next, add = PETSC_TRUE) PetscCall(MatShellFEMApplyGroup(A, g, transpose, masked, add, xl, yl));
     PetscCall(MatShellFEMReverseEnd(A, PETSC_FALSE, yl, y));
+    written = PETSC_TRUE;
   }
+  if (!written) PetscCall(VecSet(y, 0.));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Is the product one launch on the GPU, without ghosts or anything else that is added? */
+static PetscErrorCode MatShellFEMIsOnce(Mat A, Vec x, PetscBool *once)
+{
+  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+
+  PetscFunctionBegin;
+  *once = PETSC_FALSE;
+#if PetscDefined(HAVE_CUDA)
+  if (MatUsesDevice_ShellFEM(A, x) && a->precision == ELEMENT_PETSC && !a->S && (!a->L || a->masked) && !a->scatter) {
+    *once = (PetscBool)(a->lattice ? a->boxisglobal && !a->groups : a->groups && !a->groups->next);
+    if (*once) PetscCall(MatShellFEMPlan(A, a->lattice));
+    if (*once && a->D) PetscCall(VecFollow(&a->D, x));
+  }
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -217,16 +243,27 @@ static PetscErrorCode MatShellFEMApply(Mat A, PetscBool transpose, Vec x, Vec y)
 {
   Mat_ShellFEM *a    = (Mat_ShellFEM *)A->data;
   Vec          *left = transpose ? &a->R : &a->L, *right = transpose ? &a->L : &a->R, xs = x;
+  PetscBool     once;
 
   PetscFunctionBegin;
-  PetscCall(VecSet(y, 0.));
-  if (*right && !a->masked) { /* general scalings are rare and applied on the host */
+  PetscCall(MatShellFEMIsOnce(A, x, &once));
+#if PetscDefined(HAVE_CUDA)
+  if (once) {
+    PetscCall(MatShellFEMApplyOnce_CUDA(A, transpose, 0., x, NULL, NULL, NULL, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  if (*right && !a->masked) {
     PetscCall(MatShellFEMGetWork(A, x, &xs));
     PetscCall(VecCopy(x, xs));
+    PetscCall(VecFollow(right, xs));
     PetscCall(VecTimes_ShellFEM(xs, *right));
   }
   PetscCall(MatShellFEMApplyElements(A, transpose, a->masked, xs, y));
-  if (*left && !a->masked) PetscCall(VecTimes_ShellFEM(y, *left));
+  if (*left && !a->masked) {
+    PetscCall(VecFollow(left, y));
+    PetscCall(VecTimes_ShellFEM(y, *left));
+  }
   if (a->D) PetscCall(MatShellFEMAddDiagonal(A, &a->D, x, y));
   if (a->S && transpose)
     PetscCall(MatMultTransposeAdd(a->S, x, y, y));
@@ -252,16 +289,24 @@ PetscErrorCode MatMultTranspose_ShellFEM(Mat A, Vec x, Vec y)
 /* z = y + op(A) x */
 static PetscErrorCode MatShellFEMApplyAdd(Mat A, PetscBool transpose, Vec x, Vec y, Vec z)
 {
-  Vec w;
+  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+  PetscBool     once;
 
   PetscFunctionBegin;
-  PetscCall(VecDuplicate(z, &w));
-  PetscCall(MatShellFEMApply(A, transpose, x, w));
+  PetscCall(MatShellFEMIsOnce(A, x, &once));
+#if PetscDefined(HAVE_CUDA)
+  if (once) {
+    PetscCall(MatShellFEMApplyOnce_CUDA(A, transpose, 0., x, y, NULL, NULL, z));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  if (!a->sum) PetscCall(VecDuplicate(z, &a->sum));
+  PetscCall(VecFollow(&a->sum, z));
+  PetscCall(MatShellFEMApply(A, transpose, x, a->sum));
   if (z == y)
-    PetscCall(VecAXPY(z, 1., w));
+    PetscCall(VecAXPY(z, 1., a->sum));
   else
-    PetscCall(VecWAXPY(z, 1., w, y));
-  PetscCall(VecDestroy(&w));
+    PetscCall(VecWAXPY(z, 1., a->sum, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -279,6 +324,62 @@ PetscErrorCode MatMultTransposeAdd_ShellFEM(Mat A, Vec x, Vec y, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@
+  MatShellFEMJacobiStep - Computes y = x + omega dinv .* (b - A x), one step of the damped Jacobi method
+
+  Neighbor-wise Collective
+
+  Input Parameters:
++ A     - the assembled `MATSHELLFEM` matrix
+. omega - the damping
+. dinv  - inverses of the diagonal, or any other vector
+. b     - the right-hand side
+- x     - the vector to start from
+
+  Output Parameter:
+. y - the result; differs from all others
+
+  Level: advanced
+
+  Note:
+  On a GPU, where no value of another process is needed, this is one kernel: A x is not stored.
+
+.seealso: `MATSHELLFEM`, `MatGetDiagonal()`, `PCJACOBI`, `KSPRICHARDSON`, `KSPCHEBYSHEV`
+@*/
+PetscErrorCode MatShellFEMJacobiStep(Mat A, PetscReal omega, Vec dinv, Vec b, Vec x, Vec y)
+{
+  const Vec others[] = {dinv, b, x};
+  PetscBool ours, once;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidHeaderSpecific(dinv, VEC_CLASSID, 3);
+  PetscValidHeaderSpecific(b, VEC_CLASSID, 4);
+  PetscValidHeaderSpecific(x, VEC_CLASSID, 5);
+  PetscValidHeaderSpecific(y, VEC_CLASSID, 6);
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSHELLFEM, &ours));
+  PetscCheck(ours, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix has type %s, not shellfem", ((PetscObject)A)->type_name ? ((PetscObject)A)->type_name : "(not set)");
+  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Assemble the matrix first");
+  PetscCheck(A->rmap->n == A->cmap->n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ, "A Jacobi step needs a square matrix");
+  for (int k = 0; k < 3; k++) {
+    PetscCheck(y != others[k], PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_IDN, "The result must differ from the vectors it is computed from");
+    PetscCheck(others[k]->map->n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A vector has %" PetscInt_FMT " local entries, the matrix %" PetscInt_FMT " local rows", others[k]->map->n, A->rmap->n);
+  }
+  PetscCheck(y->map->n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The result has %" PetscInt_FMT " local entries, the matrix %" PetscInt_FMT " local rows", y->map->n, A->rmap->n);
+  PetscCall(MatShellFEMIsOnce(A, x, &once));
+#if PetscDefined(HAVE_CUDA)
+  if (once) {
+    PetscCall(MatShellFEMApplyOnce_CUDA(A, PETSC_FALSE, omega, x, NULL, b, dinv, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecAYPX(y, -1., b));
+  PetscCall(VecPointwiseMult(y, y, dinv));
+  PetscCall(VecAYPX(y, omega, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Blocks of the diagonal of E on owned nodes: [node][column][row], in an array of the process's own */
 static PetscErrorCode MatShellFEMGetElementBlocks(Mat A, PetscScalar **blocks)
 {
@@ -288,6 +389,7 @@ static PetscErrorCode MatShellFEMGetElementBlocks(Mat A, PetscScalar **blocks)
   PetscScalar   *d, *all;
 
   PetscFunctionBegin;
+  PetscCall(MatShellFEMHostScales(A));
   PetscCall(PetscCalloc1((size_t)n * b, &all));
   PetscCall(VecCreate(PetscObjectComm((PetscObject)A), &column));
   PetscCall(VecSetSizes(column, n, A->rmap->N));
@@ -351,22 +453,69 @@ static PetscErrorCode MatShellFEMGetElementBlocks(Mat A, PetscScalar **blocks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* d = diagonal of E, scaled by L and R, plus D, plus that of S */
-PetscErrorCode MatGetDiagonal_ShellFEM(Mat A, Vec d)
+/* d = the diagonal of E */
+static PetscErrorCode MatShellFEMGetElementDiagonal(Mat A, Vec d)
 {
-  Mat_ShellFEM  *a = (Mat_ShellFEM *)A->data;
   const PetscInt b = A->rmap->bs;
   PetscScalar   *blocks, *da;
 
   PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  if (MatUsesDevice_ShellFEM(A, d)) {
+    Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+    Vec           local;
+
+    PetscCall(VecSet(d, 0.));
+    if (a->lattice) {
+      local = d;
+      if (!a->boxisglobal) {
+        PetscCall(MatShellFEMGetLocal(A, PETSC_TRUE, &a->ybox, d));
+        local = a->ybox;
+        PetscCall(VecSet(local, 0.));
+      }
+      PetscCall(MatShellFEMAddDiagonal_CUDA(A, a->lattice, local));
+      PetscCall(MatShellFEMReverseEnd(A, PETSC_TRUE, local, d));
+    }
+    if (a->groups || a->scatter) {
+      local = d;
+      if (a->scatter) {
+        PetscCall(MatShellFEMGetLocal(A, PETSC_FALSE, &a->ylocal, d));
+        local = a->ylocal;
+        PetscCall(VecSet(local, 0.));
+      }
+      for (ShellFEMGroup g = a->groups; g; g = g->next) PetscCall(MatShellFEMAddDiagonal_CUDA(A, g, local));
+      PetscCall(MatShellFEMReverseEnd(A, PETSC_FALSE, local, d));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
   PetscCall(MatShellFEMGetElementBlocks(A, &blocks));
   PetscCall(VecGetArrayWrite(d, &da));
   for (PetscInt r = 0; r < A->rmap->n; r++) da[r] = blocks[(size_t)r * b + r % b];
   PetscCall(VecRestoreArrayWrite(d, &da));
   PetscCall(PetscFree(blocks));
-  if (a->L) PetscCall(VecTimes_ShellFEM(d, a->L));
-  if (a->R) PetscCall(VecTimes_ShellFEM(d, a->R));
-  if (a->D) PetscCall(VecPlus_ShellFEM(d, 1., a->D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* d = diagonal of E, scaled by L and R, plus D, plus that of S */
+PetscErrorCode MatGetDiagonal_ShellFEM(Mat A, Vec d)
+{
+  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellFEMGetElementDiagonal(A, d));
+  if (a->L) {
+    PetscCall(VecFollow(&a->L, d));
+    PetscCall(VecTimes_ShellFEM(d, a->L));
+  }
+  if (a->R) {
+    PetscCall(VecFollow(&a->R, d));
+    PetscCall(VecTimes_ShellFEM(d, a->R));
+  }
+  if (a->D) {
+    PetscCall(VecFollow(&a->D, d));
+    PetscCall(VecPlus_ShellFEM(d, 1., a->D));
+  }
   if (a->S) {
     Vec s;
 

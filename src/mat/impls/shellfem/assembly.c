@@ -104,6 +104,7 @@ static PetscErrorCode MatShellFEMDemote(Mat A, Mat S)
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
 
   PetscFunctionBegin;
+  PetscCall(MatShellFEMHostScales(A));
   PetscCall(PetscInfo(A, "Values are inserted over elements: elements become part of the side matrix, which is slower\n"));
   PetscCall(MatShellFEMAddTo(A, S));
   a->capture = PETSC_FALSE;
@@ -201,6 +202,7 @@ PetscErrorCode MatAssemblyEnd_ShellFEM(Mat A, MatAssemblyType type)
   if (any[STRUCTURE]) {
     PetscCall(MatShellFEMNumber(A));
     A->nonzerostate++;
+    a->structurestate++;
   }
   a->structure = PETSC_FALSE;
   PetscCall(MatShellFEMUpdateMask(A));
@@ -268,6 +270,7 @@ static PetscErrorCode MatShellFEMAddTo(Mat A, Mat B)
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
 
   PetscFunctionBegin;
+  PetscCall(MatShellFEMHostScales(A));
   PetscCall(MatSetOption(B, MAT_ROW_ORIENTED, PETSC_TRUE));
   for (int box = 0; box < 2; box++) {
     PetscScalar *l = NULL, *r = NULL;

@@ -3,6 +3,7 @@
   side matrix (ADD_VALUES) or waits for assembly (INSERT_VALUES).
 */
 #include "shellfemimpl.h"
+#include "../../../sys/trefoilsimd.h"
 
 PetscErrorCode ShellFEMGroupReserve(ShellFEMGroup g, PetscInt nel)
 {
@@ -158,18 +159,19 @@ static PetscErrorCode ShellFEMGroupSweep(ShellFEMGroup g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* v == s K_r within rtol of its largest entry? */
-static PetscBool ShellFEMGroupMatches(ShellFEMGroup g, PetscInt r, const PetscScalar v[], PetscReal rtol, PetscScalar *s)
+/* v == s K_r within rtol of its largest entry? No branch in the loop: it is what a re-assembly costs. */
+TREFOIL_SIMD static PetscBool ShellFEMGroupMatches(ShellFEMGroup g, PetscInt r, const PetscScalar v[], PetscReal rtol, PetscScalar *s)
 {
   const PetscInt     size  = g->ndof * g->ndof;
   const PetscScalar *K     = g->K + (size_t)r * size;
   const PetscScalar  scale = v[g->pivot[r]] / K[g->pivot[r]];
   const PetscReal    tol   = rtol * PetscAbsScalar(v[g->pivot[r]]);
 
+  PetscInt64         differ = 0;
+
   *s = scale;
-  for (PetscInt k = 0; k < size; k++)
-    if (!(PetscAbsScalar(v[k] - scale * K[k]) <= tol)) return PETSC_FALSE;
-  return PETSC_TRUE;
+  for (PetscInt k = 0; k < size; k++) differ |= !(PetscAbsScalar(v[k] - scale * K[k]) <= tol); /* NaN differs */
+  return (PetscBool)!differ;
 }
 
 /* The values of element e: a multiple of a reference matrix, a new reference matrix, or a matrix of its own */
@@ -181,16 +183,17 @@ static PetscErrorCode MatShellFEMClassify(Mat A, ShellFEMGroup g, PetscInt e, co
   PetscScalar         s;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < size; k++) norm1 += PetscAbsScalar(v[k]);
-  PetscCheck(!PetscIsInfOrNanReal(norm1), PETSC_COMM_SELF, PETSC_ERR_FP, "The matrix of an element with %" PetscInt_FMT " dofs contains a NaN or infinity; check the coefficients it is computed from", g->ndof);
-  if (norm1 == 0 && g->nref) {
+  PetscCall(MatShellFEMHostScales(A));
+  if (g->nref && ShellFEMGroupMatches(g, g->lastref, v, a->rtol, &s)) { /* neighbours tend to be alike; zero matches any */
     g->ref[e]   = g->lastref;
-    g->scale[e] = 0;
+    g->scale[e] = s;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  for (PetscInt k = 0; k < size; k++) norm1 += PetscAbsScalar(v[k]);
+  PetscCheck(!PetscIsInfOrNanReal(norm1), PETSC_COMM_SELF, PETSC_ERR_FP, "The matrix of an element with %" PetscInt_FMT " dofs contains a NaN or infinity; check the coefficients it is computed from", g->ndof);
   if (norm1 > 0) {
-    for (PetscInt r = 0; r < g->nref; r++) {
-      const PetscInt candidate = (g->lastref + r) % g->nref; /* neighbours tend to be alike */
+    for (PetscInt r = 1; r < g->nref; r++) {
+      const PetscInt candidate = (g->lastref + r) % g->nref;
 
       if (ShellFEMGroupMatches(g, candidate, v, a->rtol, &s)) {
         g->ref[e]   = candidate;

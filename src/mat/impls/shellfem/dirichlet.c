@@ -15,6 +15,15 @@ static PetscErrorCode MatShellFEMCreateVec(Mat A, PetscScalar value, Vec *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscBool VecsUseDevice(Vec w, Vec v)
+{
+#if PetscDefined(HAVE_DEVICE)
+  return (PetscBool)(w->ops->bindtocpu && !w->boundtocpu && v->ops->bindtocpu && !v->boundtocpu);
+#else
+  return PETSC_FALSE;
+#endif
+}
+
 /* w = w .* v and w += s v, whether either lies on the GPU or not */
 PetscErrorCode VecTimes_ShellFEM(Vec w, Vec v)
 {
@@ -23,6 +32,10 @@ PetscErrorCode VecTimes_ShellFEM(Vec w, Vec v)
   PetscInt           n;
 
   PetscFunctionBegin;
+  if (VecsUseDevice(w, v)) {
+    PetscCall(VecPointwiseMult(w, w, v));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(VecGetLocalSize(w, &n));
   PetscCall(VecGetArrayRead(v, &va));
   PetscCall(VecGetArray(w, &wa));
@@ -39,6 +52,10 @@ PetscErrorCode VecPlus_ShellFEM(Vec w, PetscScalar s, Vec v)
   PetscInt           n;
 
   PetscFunctionBegin;
+  if (VecsUseDevice(w, v)) {
+    PetscCall(VecAXPY(w, s, v));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(VecGetLocalSize(w, &n));
   PetscCall(VecGetArrayRead(v, &va));
   PetscCall(VecGetArray(w, &wa));
@@ -96,6 +113,7 @@ PetscErrorCode MatShellFEMUpdateMask(Mat A)
 
   PetscFunctionBegin;
   a->state++;
+  a->conditionsstate++;
   a->masked = PETSC_FALSE;
   PetscCall(PetscFree(a->mask));
   PetscCall(PetscFree(a->boxmask));

@@ -35,6 +35,7 @@ typedef struct {
   const PetscScalar *scale;     /* [nel] s_e; NULL: all are 1 */
   const PetscScalar *full;      /* [nfull][ndof][ndof] */
   const PetscInt    *fullindex; /* [nel] which one, only read where ref[e] == ELEMENT_FULL */
+  PetscBool          rigid;     /* known to be rigid, see ElementMatricesAreRigid() */
 } ElementMatrices;
 
 typedef struct {
@@ -84,3 +85,36 @@ PETSC_EXTERN const ElementParityBlocks *ElementPlanGetParity(ElementPlan, PetscB
 
 /* The elements around each of nnode nodes, ascending: start[nnode + 1], element[nel*nen], corner[nel*nen] from PetscMalloc */
 PETSC_EXTERN PetscErrorCode ElementAdjacencyCreate(const ElementMesh *, PetscInt nel, PetscInt nnode, PetscCount **start, PetscInt **element, unsigned short **corner);
+
+/* How vectors and scales are stored. Arithmetic is in double for the first and in float for the others. */
+typedef enum {
+  ELEMENT_DOUBLE,
+  ELEMENT_SINGLE,
+  ELEMENT_BFLOAT16
+} ElementPrecision;
+
+/* The precision of PetscScalar */
+#define ELEMENT_PETSC (PetscDefined(USE_REAL_SINGLE) ? ELEMENT_SINGLE : ELEMENT_DOUBLE)
+
+/* Ways to compute the product; one that does not fit the elements or the precision is refused with PETSC_ERR_SUP */
+typedef enum {
+  ELEMENT_KERNEL_AUTO,
+  ELEMENT_KERNEL_THREESTAGE, /* gather, batched dense product by cuBLAS, scatter */
+  ELEMENT_KERNEL_FUSED,      /* one thread an element, a list of its dofs, atomic addition */
+  ELEMENT_KERNEL_NODE,       /* one thread an entry of y, no atomics */
+  ELEMENT_KERNEL_PARITY,     /* Walsh-Hadamard basis */
+  ELEMENT_KERNEL_DMMA,       /* FP64 tensor cores */
+  ELEMENT_KERNEL_WMMA        /* BF16 tensor cores, FP32 accumulation */
+} ElementKernel;
+PETSC_EXTERN const char *const ElementKernels[]; /* their names, as PetscOptionsEnum() wants them */
+PETSC_EXTERN const char *const ElementPrecisions[];
+static inline size_t           ElementPrecisionSize(ElementPrecision p)
+{
+  return p == ELEMENT_DOUBLE ? 8 : p == ELEMENT_SINGLE ? 4 : 2;
+}
+
+/* The product in single precision, see element_low_host.c: y += M A M x; mesh NULL: the lattice. Real scalars. */
+PETSC_EXTERN PetscErrorCode ElementApplyLow_Host(ElementPrecision, const ElementMatrices *, const ElementMesh *mesh, const ElementLattice *, PetscBool transpose, const unsigned char *mask, const PetscScalar *x, PetscScalar *y);
+
+/* Do translations cost the reference matrices no energy, from the left and from the right? K in host memory */
+PETSC_EXTERN PetscBool ElementMatricesAreRigid(const ElementMatrices *, PetscInt bs);

@@ -4,8 +4,6 @@
 #include "element_kernels_cuda.h"
 #include "element_march_cuda.h"
 
-const char *const ElementKernels[] = {"auto", "threestage", "fused", "node", "parity", "dmma", "wmma", "ElementKernel", "ELEMENT_KERNEL_", NULL};
-
 struct _n_ElementWork {
   void  *array[WORK_NSLOTS];
   size_t bytes[WORK_NSLOTS];
@@ -104,6 +102,7 @@ static PetscErrorCode Sum(ElementKernel kernel, const Elements *el, const Elemen
 
   PetscFunctionBegin;
   if (plan) (void)ElementPlanGetParity(plan, transpose, &rigid);
+  else rigid = (PetscBool)(m->rigid && v->precision != ELEMENT_DOUBLE);
   switch (kernel) {
   case ELEMENT_KERNEL_THREESTAGE:
     PetscCall(ElementThreeStage_CUDA(el, transpose, v, work, stream));

@@ -14,28 +14,6 @@
 #include "element.h"
 #include <petscdevice_cuda.h>
 
-/* How vectors and scales are stored. Arithmetic is in double for the first and in float for the others. */
-typedef enum {
-  ELEMENT_DOUBLE,
-  ELEMENT_SINGLE,
-  ELEMENT_BFLOAT16
-} ElementPrecision;
-
-/* The precision of PetscScalar */
-#define ELEMENT_PETSC (PetscDefined(USE_REAL_SINGLE) ? ELEMENT_SINGLE : ELEMENT_DOUBLE)
-
-/* Ways to compute the product; one that does not fit the elements or the precision is refused with PETSC_ERR_SUP */
-typedef enum {
-  ELEMENT_KERNEL_AUTO,
-  ELEMENT_KERNEL_THREESTAGE, /* gather, batched dense product by cuBLAS, scatter */
-  ELEMENT_KERNEL_FUSED,      /* one thread an element, a list of its dofs, atomic addition */
-  ELEMENT_KERNEL_NODE,       /* one thread an entry of y, no atomics */
-  ELEMENT_KERNEL_PARITY,     /* Walsh-Hadamard basis */
-  ELEMENT_KERNEL_DMMA,       /* FP64 tensor cores */
-  ELEMENT_KERNEL_WMMA        /* BF16 tensor cores, FP32 accumulation */
-} ElementKernel;
-PETSC_EXTERN const char *const ElementKernels[]; /* their names, as PetscOptionsEnum() wants them */
-
 /*
   Buffers that kernels make for themselves; NULL at first. Destroy them when the elements, not only values, change.
 */
@@ -83,3 +61,18 @@ PETSC_EXTERN PetscErrorCode ElementEnergyLattice_CUDA(const ElementMatrices *, c
 
 /* PETSC_ERR_SUP in a complex PETSc */
 PETSC_INTERN PetscErrorCode ElementCheckReal(void);
+
+/* to = from in another precision, or added to it; BFLOAT16 rounds to nearest */
+PETSC_EXTERN PetscErrorCode ElementConvert_CUDA(PetscCount n, ElementPrecision f, const void *from, ElementPrecision t, void *to, PetscBool add, cudaStream_t);
+
+/* The cells that a process owns, inside all those of its box; owned[0] = 0: all, in their order */
+typedef struct {
+  PetscInt all[3], low[3], owned[3];
+} ElementCells;
+
+/* scale = Emin + rho^p (E0 - Emin) of n owned elements; bad: a density was not between 0 and 1. owned = all at owned elements. */
+PETSC_EXTERN PetscErrorCode ElementSIMP_CUDA(PetscCount n, const ElementCells *, const PetscScalar *rho, PetscReal p, PetscReal Emin, PetscReal E0, PetscScalar *scale, PetscBool *bad, cudaStream_t);
+PETSC_EXTERN PetscErrorCode ElementSelect_CUDA(PetscCount n, const ElementCells *, const PetscScalar *all, PetscScalar *owned, cudaStream_t);
+
+/* d += the diagonal of blocks as ElementBlockDiagonal*_CUDA() lay them out, n entries */
+PETSC_EXTERN PetscErrorCode ElementAddDiagonal_CUDA(PetscCount n, PetscInt bs, const PetscScalar *blocks, PetscScalar *d, cudaStream_t);

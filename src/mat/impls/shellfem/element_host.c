@@ -14,6 +14,9 @@
 #define UNROLL _Pragma("GCC unroll 8")
 #define INLINE static inline __attribute__((always_inline))
 
+const char *const ElementKernels[]    = {"auto", "threestage", "fused", "node", "parity", "dmma", "wmma", "ElementKernel", "ELEMENT_KERNEL_", NULL};
+const char *const ElementPrecisions[] = {"double", "single", "bfloat16", "ElementPrecision", "ELEMENT_", NULL};
+
 /* Where elements find their nodes: in a list, or by the formula of a lattice */
 typedef struct {
   PetscInt              nen, bs;

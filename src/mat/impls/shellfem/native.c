@@ -2,6 +2,9 @@
   The interface that gives elements without values: connectivity or the cells of a DMDA, reference matrices, scales
 */
 #include "shellfemimpl.h"
+#if PetscDefined(HAVE_CUDA)
+  #include "../../../sys/trefoildevice.h"
+#endif
 
 /*@
   MatCreateShellFEM - Creates a `MATSHELLFEM` matrix from elements of one shape
@@ -158,6 +161,7 @@ PetscErrorCode MatShellFEMSetReferenceMatrices(Mat A, PetscInt nref, const Petsc
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscAssertPointer(K, 3);
   PetscCall(MatShellFEMGetNative(A, &n));
+  PetscCall(MatShellFEMHostScales(A));
   PetscCheck(nref > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " reference matrices: there must be one at least", nref);
   for (PetscCount k = 0; k < (PetscCount)nref * n.g->ndof * n.g->ndof; k++) PetscCheck(!PetscIsInfOrNanScalar(K[k]), PETSC_COMM_SELF, PETSC_ERR_FP, "Reference matrix %" PetscInt_FMT " contains a NaN or infinity", (PetscInt)(k / ((PetscCount)n.g->ndof * n.g->ndof)));
   n.g->nref = n.g->lastref = 0;
@@ -191,6 +195,7 @@ PetscErrorCode MatShellFEMSetElementReferences(Mat A, const PetscInt ref[])
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscCall(MatShellFEMGetNative(A, &n));
+  PetscCall(MatShellFEMHostScales(A));
   for (PetscInt e = 0; e < n.count; e++) {
     PetscCheck(ref[e] >= -1 && ref[e] < n.g->nref, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Element %" PetscInt_FMT " refers to matrix %" PetscInt_FMT ", there are %" PetscInt_FMT, e, ref[e], n.g->nref);
     n.g->ref[NativeIndex(A, &n, e)] = ref[e];
@@ -222,6 +227,7 @@ PetscErrorCode MatShellFEMSetElementScales(Mat A, const PetscScalar scale[])
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscCall(MatShellFEMGetNative(A, &n));
+  PetscCall(MatShellFEMHostScales(A));
   for (PetscInt e = 0; e < n.count; e++) {
     PetscCheck(!PetscIsInfOrNanScalar(scale[e]), PETSC_COMM_SELF, PETSC_ERR_FP, "The scale of element %" PetscInt_FMT " is a NaN or infinity", e);
     PetscCall(NativeSetScale(A, &n, e, scale[e]));
@@ -253,6 +259,7 @@ PetscErrorCode MatShellFEMSetSIMP(Mat A, const PetscReal rho[], PetscReal p, Pet
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscCall(MatShellFEMGetNative(A, &n));
+  PetscCall(MatShellFEMHostScales(A));
   for (PetscInt e = 0; e < n.count; e++) {
     PetscCheck(rho[e] >= 0 && rho[e] <= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The density of element %" PetscInt_FMT " is %g, not between 0 and 1", e, (double)rho[e]);
     PetscCall(NativeSetScale(A, &n, e, Emin + PetscPowReal(rho[e], p) * (E0 - Emin)));
@@ -284,9 +291,171 @@ PetscErrorCode MatShellFEMSetElementMatrices(Mat A, const PetscScalar K[])
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscCall(MatShellFEMGetNative(A, &n));
+  PetscCall(MatShellFEMHostScales(A));
   n.g->nfull = 0;
   for (PetscInt e = 0; e < n.count; e++) PetscCall(ShellFEMGroupSetFull(n.g, NativeIndex(A, &n, e), K + (size_t)e * n.g->ndof * n.g->ndof));
   PetscCall(MatShellFEMChanged(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatShellFEMCreateElementVec - Creates a vector with one entry for each element, in the order that the other calls number them
+
+  Collective
+
+  Input Parameter:
+. A - the `MATSHELLFEM` matrix
+
+  Output Parameter:
+. v - the vector, on the GPU where vectors of the matrix are
+
+  Level: intermediate
+
+.seealso: `MATSHELLFEM`, `MatShellFEMGetElementCount()`, `MatShellFEMSetSIMPVec()`, `MatShellFEMGetElementEnergyVec()`
+@*/
+PetscErrorCode MatShellFEMCreateElementVec(Mat A, Vec *v)
+{
+  NativeElements n;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(v, 2);
+  PetscCall(MatShellFEMGetNative(A, &n));
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)A), v));
+  PetscCall(VecSetSizes(*v, n.count, PETSC_DETERMINE));
+  PetscCall(VecSetType(*v, A->defaultvectype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if PetscDefined(HAVE_CUDA)
+static ElementCells NativeCells(Mat A, const NativeElements *n)
+{
+  const Mat_ShellFEM *a     = (const Mat_ShellFEM *)A->data;
+  ElementCells        cells = {{0}, {0}, {0}};
+
+  for (PetscInt d = 0; d < 3 && n->g->iscells; d++) {
+    cells.all[d]   = a->cells[d];
+    cells.low[d]   = a->ownedlow[d];
+    cells.owned[d] = a->ownedn[d];
+  }
+  return cells;
+}
+
+/* done: the scales were written on the GPU; not where some elements have none there */
+static PetscErrorCode MatShellFEMSetSIMP_CUDA(Mat A, const NativeElements *n, Vec rho, PetscReal p, PetscReal Emin, PetscReal E0, PetscBool *done)
+{
+  const ElementCells cells = NativeCells(A, n);
+  const PetscScalar *r;
+  PetscScalar       *scale = NULL;
+  PetscBool          bad;
+  cudaStream_t       stream;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellFEMGetScales_CUDA(A, n->g, &scale));
+  *done = (PetscBool)(scale != NULL);
+  if (!scale) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TrefoilGetStream(&stream));
+  PetscCall(VecCUDAGetArrayRead(rho, &r));
+  PetscCall(ElementSIMP_CUDA(n->count, &cells, r, p, Emin, E0, scale, &bad, stream));
+  PetscCall(VecCUDARestoreArrayRead(rho, &r));
+  PetscCall(MatShellFEMScalesChanged_CUDA(A));
+  PetscCheck(!bad, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "A density is not between 0 and 1");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatShellFEMGetElementEnergy_CUDA(Mat A, const NativeElements *n, Vec u, Vec v, Vec energy)
+{
+  const ElementCells cells = NativeCells(A, n);
+  const PetscScalar *ua, *va;
+  PetscScalar       *ea, *all;
+  cudaStream_t       stream;
+
+  PetscFunctionBegin;
+  PetscCall(TrefoilGetStream(&stream));
+  PetscCall(VecCUDAGetArrayRead(u, &ua));
+  PetscCall(VecCUDAGetArrayRead(v, &va));
+  PetscCall(VecCUDAGetArrayWrite(energy, &ea));
+  if (n->g->iscells && n->count != n->g->nel) {
+    PetscCallCUDA(cudaMallocAsync((void **)&all, sizeof(PetscScalar) * (size_t)n->g->nel, stream));
+    PetscCall(MatShellFEMEnergy_CUDA(A, n->g, ua, va, all));
+    PetscCall(ElementSelect_CUDA(n->count, &cells, all, ea, stream));
+    PetscCallCUDA(cudaFreeAsync(all, stream));
+  } else PetscCall(MatShellFEMEnergy_CUDA(A, n->g, ua, va, ea));
+  PetscCall(VecCUDARestoreArrayRead(u, &ua));
+  PetscCall(VecCUDARestoreArrayRead(v, &va));
+  PetscCall(VecCUDARestoreArrayWrite(energy, &ea));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/*@
+  MatShellFEMSetSIMPVec - Sets the scales of topology optimization by SIMP from a vector of densities
+
+  Collective
+
+  Input Parameters:
++ A    - the assembled `MATSHELLFEM` matrix
+. rho  - densities, 0 to 1; see `MatShellFEMCreateElementVec()`
+. p    - penalization
+. Emin - modulus of void
+- E0   - modulus of solid
+
+  Level: intermediate
+
+  Note:
+  On a GPU densities and scales stay there; the host's scales are brought up to date when something reads them.
+
+.seealso: `MATSHELLFEM`, `MatShellFEMSetSIMP()`, `MatShellFEMGetElementEnergyVec()`
+@*/
+PetscErrorCode MatShellFEMSetSIMPVec(Mat A, Vec rho, PetscReal p, PetscReal Emin, PetscReal E0)
+{
+  NativeElements     n;
+  const PetscScalar *r;
+  PetscReal         *density;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidHeaderSpecific(rho, VEC_CLASSID, 2);
+  PetscCall(MatShellFEMGetNative(A, &n));
+  PetscCheck(rho->map->n == n.count, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The vector has %" PetscInt_FMT " local entries, the process %" PetscInt_FMT " elements; create it with MatShellFEMCreateElementVec()", rho->map->n, n.count);
+#if PetscDefined(HAVE_CUDA)
+  if (A->assembled && MatUsesDevice_ShellFEM(A, rho)) {
+    PetscBool done;
+
+    PetscCall(MatShellFEMSetSIMP_CUDA(A, &n, rho, p, Emin, E0, &done));
+    if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  PetscCall(PetscMalloc1(n.count, &density));
+  PetscCall(VecGetArrayRead(rho, &r));
+  for (PetscInt e = 0; e < n.count; e++) density[e] = PetscRealPart(r[e]);
+  PetscCall(VecRestoreArrayRead(rho, &r));
+  PetscCall(MatShellFEMSetSIMP(A, density, p, Emin, E0));
+  PetscCall(PetscFree(density));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* u and v in the numbering of the elements; there is one work vector, so that of u is a copy where they differ */
+static PetscErrorCode MatShellFEMGetLocals(Mat A, const NativeElements *n, Vec u, Vec v, Vec *ul, Vec *vl)
+{
+  PetscFunctionBegin;
+  PetscCall(MatShellFEMForward(A, n->g->iscells, u, ul));
+  *vl = *ul;
+  if (u != v) {
+    Vec copy;
+
+    PetscCall(VecDuplicate(*ul, &copy));
+    PetscCall(VecCopy(*ul, copy));
+    PetscCall(MatShellFEMForward(A, n->g->iscells, v, vl));
+    *ul = copy;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatShellFEMRestoreLocals(Vec u, Vec v, Vec *ul)
+{
+  PetscFunctionBegin;
+  if (u != v) PetscCall(VecDestroy(ul));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -315,7 +484,7 @@ PetscErrorCode MatShellFEMGetElementEnergy(Mat A, Vec u, Vec v, PetscScalar ener
 {
   Mat_ShellFEM      *a = (Mat_ShellFEM *)A->data;
   NativeElements     n;
-  Vec                ul, vl, copy = NULL;
+  Vec                ul, vl;
   const PetscScalar *ua, *va;
   PetscScalar       *all = energy;
   ElementMatrices    m;
@@ -327,14 +496,7 @@ PetscErrorCode MatShellFEMGetElementEnergy(Mat A, Vec u, Vec v, PetscScalar ener
   PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Assemble the matrix first");
   PetscCall(MatShellFEMGetNative(A, &n));
   m = ShellFEMGroupMatrices(n.g);
-  PetscCall(MatShellFEMForward(A, n.g->iscells, u, &ul));
-  vl = ul;
-  if (u != v) { /* there is one work vector */
-    PetscCall(VecDuplicate(ul, &copy));
-    PetscCall(VecCopy(ul, copy));
-    PetscCall(MatShellFEMForward(A, n.g->iscells, v, &vl));
-    ul = copy;
-  }
+  PetscCall(MatShellFEMGetLocals(A, &n, u, v, &ul, &vl));
   PetscCall(VecGetArrayRead(ul, &ua));
   PetscCall(VecGetArrayRead(vl, &va));
   if (n.g->iscells) {
@@ -349,6 +511,49 @@ PetscErrorCode MatShellFEMGetElementEnergy(Mat A, Vec u, Vec v, PetscScalar ener
   }
   PetscCall(VecRestoreArrayRead(ul, &ua));
   PetscCall(VecRestoreArrayRead(vl, &va));
-  PetscCall(VecDestroy(&copy));
+  PetscCall(MatShellFEMRestoreLocals(u, v, &ul));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatShellFEMGetElementEnergyVec - Computes u_e' K_e v_e of each element, as `MatShellFEMGetElementEnergy()`, into a vector
+
+  Collective
+
+  Input Parameters:
++ A - the assembled `MATSHELLFEM` matrix
+. u - a vector
+- v - a vector, may be `u`
+
+  Output Parameter:
+. energy - one entry for each element; see `MatShellFEMCreateElementVec()`
+
+  Level: intermediate
+
+.seealso: `MATSHELLFEM`, `MatShellFEMGetElementEnergy()`, `MatShellFEMSetSIMPVec()`
+@*/
+PetscErrorCode MatShellFEMGetElementEnergyVec(Mat A, Vec u, Vec v, Vec energy)
+{
+  NativeElements n;
+  PetscScalar   *ea;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidHeaderSpecific(energy, VEC_CLASSID, 4);
+  PetscCall(MatShellFEMGetNative(A, &n));
+  PetscCheck(energy->map->n == n.count, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The vector has %" PetscInt_FMT " local entries, the process %" PetscInt_FMT " elements; create it with MatShellFEMCreateElementVec()", energy->map->n, n.count);
+#if PetscDefined(HAVE_CUDA)
+  if (A->assembled && MatUsesDevice_ShellFEM(A, u) && MatUsesDevice_ShellFEM(A, v) && MatUsesDevice_ShellFEM(A, energy)) {
+    Vec ul, vl;
+
+    PetscCall(MatShellFEMGetLocals(A, &n, u, v, &ul, &vl));
+    PetscCall(MatShellFEMGetElementEnergy_CUDA(A, &n, ul, vl, energy));
+    PetscCall(MatShellFEMRestoreLocals(u, v, &ul));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  PetscCall(VecGetArrayWrite(energy, &ea));
+  PetscCall(MatShellFEMGetElementEnergy(A, u, v, ea));
+  PetscCall(VecRestoreArrayWrite(energy, &ea));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -15,7 +15,10 @@ static PetscErrorCode MatSetFromOptions_ShellFEM(Mat A, PetscOptionItems PetscOp
   PetscCall(PetscOptionsBool("-mat_shellfem_lattice", "Store no connectivity for cells of a DMDA", MATSHELLFEM, a->uselattice, &a->uselattice, NULL));
   PetscCall(PetscOptionsRangeInt("-mat_shellfem_max_references", "Reference matrices at most for each shape; elements that match none keep a matrix of their own", MATSHELLFEM, a->maxref, &a->maxref, NULL, 0, 4096));
   PetscCall(PetscOptionsReal("-mat_shellfem_classify_rtol", "An element matches a reference matrix when entries differ by less, relative to its largest entry", MATSHELLFEM, a->rtol, &a->rtol, NULL));
+  PetscCall(PetscOptionsEnum("-mat_shellfem_kernel", "How products are computed on a GPU", MATSHELLFEM, ElementKernels, (PetscEnum)a->kernel, (PetscEnum *)&a->kernel, NULL));
+  PetscCall(PetscOptionsEnum("-mat_shellfem_precision", "How products store vectors and scales, less than PetscScalar's for preconditioners", MATSHELLFEM, ElementPrecisions, (PetscEnum)a->precision, (PetscEnum *)&a->precision, NULL));
   PetscOptionsHeadEnd();
+  PetscCheck(!PetscDefined(USE_COMPLEX) || a->precision == ELEMENT_PETSC, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "-mat_shellfem_precision %s is for real scalars", ElementPrecisions[a->precision]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,6 +77,7 @@ static PetscErrorCode MatReset_ShellFEM(Mat A)
   PetscCall(VecDestroy(&a->xbox));
   PetscCall(VecDestroy(&a->ybox));
   PetscCall(VecDestroy(&a->work));
+  PetscCall(VecDestroy(&a->sum));
   PetscCall(VecDestroy(&a->L));
   PetscCall(VecDestroy(&a->R));
   PetscCall(VecDestroy(&a->D));
@@ -121,6 +125,7 @@ static PetscErrorCode MatZeroEntries_ShellFEM(Mat A)
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
 
   PetscFunctionBegin;
+  a->scalesondevice = PETSC_FALSE;
   for (ShellFEMGroup g = a->groups; g; g = g->next) PetscCall(ShellFEMGroupZero(g));
   if (a->lattice) PetscCall(ShellFEMGroupZero(a->lattice));
   PetscCall(VecDestroy(&a->L));
@@ -146,6 +151,7 @@ static PetscErrorCode MatScale_ShellFEM(Mat A, PetscScalar s)
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
 
   PetscFunctionBegin;
+  PetscCall(MatShellFEMHostScales(A));
   for (ShellFEMGroup g = a->groups; g; g = g->next) PetscCall(ShellFEMGroupScale(g, s));
   if (a->lattice) PetscCall(ShellFEMGroupScale(a->lattice, s));
   if (a->D) PetscCall(VecScale(a->D, s));
@@ -172,6 +178,7 @@ static PetscErrorCode MatShellFEMCopyInto(Mat A, PetscBool values, Mat B)
   ShellFEMGroup *last = &b->groups;
 
   PetscFunctionBegin;
+  PetscCall(MatShellFEMHostScales(A));
   for (ShellFEMGroup g = a->groups; g; g = g->next, last = &(*last)->next) PetscCall(ShellFEMGroupDuplicate(g, values, last));
   if (a->lattice) PetscCall(ShellFEMGroupDuplicate(a->lattice, values, &b->lattice));
   b->box         = a->box;
@@ -191,6 +198,8 @@ static PetscErrorCode MatShellFEMCopyInto(Mat A, PetscBool values, Mat B)
   b->roworiented = a->roworiented;
   b->maxref      = a->maxref;
   b->rtol        = a->rtol;
+  b->kernel      = a->kernel;
+  b->precision   = a->precision;
   if (values) {
     PetscCall(VecDuplicateWithValues(a->L, &b->L));
     PetscCall(VecDuplicateWithValues(a->R, &b->R));
@@ -438,6 +447,16 @@ static PetscErrorCode MatShellFEMViewInfo(Mat A, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "elements: %" PetscInt64_FMT ", of which %" PetscInt64_FMT " cells of a lattice without connectivity and %" PetscInt64_FMT " with a matrix of their own\n", sum[0], sum[3], sum[1]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "reference matrices: %" PetscInt64_FMT " at most on a process; lattice kernel: %s\n", most, a->lattice ? (a->lattice->planned ? ElementPlanName(a->lattice->plan) : "not chosen yet") : "none"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "Dirichlet rows: %" PetscInt64_FMT " masked%s; other entries in a side matrix: %g nonzeros; ghost nodes: %" PetscInt64_FMT "\n", sum[5], a->L && !a->masked ? " (general scaling)" : "", (double)info.nz_used, sum[4]));
+  if (a->kernel != ELEMENT_KERNEL_AUTO || a->precision != ELEMENT_PETSC) PetscCall(PetscViewerASCIIPrintf(viewer, "kernel on a GPU: %s; precision of products: %s\n", ElementKernels[a->kernel], ElementPrecisions[a->precision]));
+#if PetscDefined(HAVE_CUDA)
+  {
+    PetscInt64 device;
+
+    PetscCall(MatShellFEMDeviceBytes(A, &device));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &device, 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
+    if (device && sum[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "memory on the GPU: %.4g MB, %.4g bytes per element\n", device / 1e6, device / (double)sum[0]));
+  }
+#endif
   if (sum[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "memory: %.4g MB, %.4g bytes per element\n", info.memory / 1e6, info.memory / (double)sum[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -488,6 +507,8 @@ static PetscErrorCode MatCreate_ShellFEM(Mat A)
   a->maxref      = 16;
   a->rtol        = 8 * PETSC_MACHINE_EPSILON;
   a->structure   = PETSC_TRUE;
+  a->kernel      = ELEMENT_KERNEL_AUTO;
+  a->precision   = ELEMENT_PETSC;
 
   A->ops->setvalues             = MatSetValues_ShellFEM;
   A->ops->setvaluesblocked      = MatSetValuesBlocked_ShellFEM;
@@ -547,7 +568,9 @@ static PetscErrorCode MatCreate_ShellFEM(Mat A)
 .  -mat_shellfem_capture <true>         - take square blocks of values that are added as elements
 .  -mat_shellfem_lattice <true>         - store no connectivity for cells of a `DMDA`
 .  -mat_shellfem_max_references <16>    - reference matrices at most for each shape of elements
--  -mat_shellfem_classify_rtol <8 eps>  - when an element is a multiple of a reference matrix
+.  -mat_shellfem_classify_rtol <8 eps>  - when an element is a multiple of a reference matrix
+.  -mat_shellfem_kernel <auto>          - how products are computed on a GPU: threestage, fused, node, parity, dmma, wmma
+-  -mat_shellfem_precision <double>     - how products store vectors and scales: double, single, bfloat16
 
    Level: beginner
 
@@ -560,6 +583,16 @@ static PetscErrorCode MatCreate_ShellFEM(Mat A)
    Cells of a `DMDA` need no connectivity: with 3 dofs for each node, or 1, 12 bytes for each element are read besides the
    vectors. `MatZeroRows()`, `MatZeroRowsColumns()`, `MatDiagonalScale()`, `MatDiagonalSet()` and `MatShift()` touch no
    element: they become masks, scalings and a diagonal.
+
+   On a GPU (`-vec_type cuda`, `-dm_vec_type cuda`) `auto` takes the parity form for cells of a `DMDA` with 3 dofs for each node
+   and one reference matrix that has the symmetries of a box (an isotropic or axis-aligned orthotropic material), and the
+   kernel of nodes otherwise. The other kernels are there to be compared with: three stages with cuBLAS, one fused kernel
+   with atomic additions, FP64 tensor cores (dmma) and BF16 tensor cores (wmma, with precision single or bfloat16). All but
+   `fused` give the same bits in each run.
+
+   With `-mat_shellfem_precision` single or bfloat16 `MatMult()` rounds the vector to that storage, computes in single
+   precision, on differences where translations cost no energy, and rounds the result: an operator for preconditioners,
+   of half or a quarter of the memory traffic. Never solve with it alone: correct with a residual in `PetscScalar`.
 
    Assembling again after `MatZeroEntries()`, with the same elements in the same order, allocates nothing.
 

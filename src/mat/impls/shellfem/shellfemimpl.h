@@ -63,7 +63,7 @@ typedef struct {
   Vec            L, R, D;
   PetscBool      masked;         /* L == R, all zeros and ones */
   unsigned char *mask, *boxmask; /* local forms */
-  Vec            work;
+  Vec            work, sum; /* work */
 
   Mat          S;
   PetscBool    capture;                          /* take ADD_VALUES of square blocks as elements */
@@ -81,8 +81,12 @@ typedef struct {
   PetscErrorCode (*viewdm)(Mat, PetscViewer); /* what a DM has put in the place of our viewer, or NULL */
   PetscCount fallback;                        /* entries of S that elements would have been */
 
+  ElementKernel    kernel;
+  ElementPrecision precision;
   ShellFEMDevice   device;
-  PetscObjectState state; /* counts changes of what the kernels read */
+  PetscBool        scalesondevice;                   /* the host's scales are older than those on the GPU */
+  PetscObjectState state;                            /* counts changes of what the kernels read, */
+  PetscObjectState structurestate, conditionsstate;  /* of elements and their nodes, and of masks */
 } Mat_ShellFEM;
 
 PETSC_INTERN PetscLogEvent MAT_ShellFEMAssemble;
@@ -140,9 +144,27 @@ PETSC_INTERN PetscErrorCode  MatShellFEMForward(Mat, PetscBool box, Vec x, Vec *
 PETSC_INTERN PetscErrorCode  MatShellFEMForwardEnd(Mat, PetscBool box, Vec x, Vec *local);
 PETSC_INTERN ElementMatrices ShellFEMGroupMatrices(ShellFEMGroup);
 
+
 /* device.c */
 PETSC_INTERN PetscErrorCode ShellFEMDeviceDestroy(ShellFEMDevice *);
-PETSC_INTERN PetscErrorCode MatShellFEMApplyElements_CUDA(Mat, ShellFEMGroup, PetscBool transpose, PetscBool masked, Vec x, Vec y);
+PETSC_INTERN PetscErrorCode MatShellFEMApplyElements_CUDA(Mat, ShellFEMGroup, PetscBool transpose, PetscBool masked, PetscBool add, Vec x, Vec y);
+PETSC_INTERN PetscErrorCode MatShellFEMApplyOnce_CUDA(Mat, PetscBool transpose, PetscReal omega, Vec x, Vec z, Vec b, Vec dinv, Vec y);
+PETSC_INTERN PetscErrorCode MatShellFEMAddDiagonal_CUDA(Mat, ShellFEMGroup, Vec d);
+PETSC_INTERN PetscErrorCode MatShellFEMEnergy_CUDA(Mat, ShellFEMGroup, const PetscScalar *u, const PetscScalar *v, PetscScalar *energy);
+PETSC_INTERN PetscErrorCode MatShellFEMGetScales_CUDA(Mat, ShellFEMGroup, PetscScalar **scale);
+PETSC_INTERN PetscErrorCode MatShellFEMScalesChanged_CUDA(Mat);
+PETSC_INTERN PetscErrorCode MatShellFEMFetchScales_CUDA(Mat);
+PETSC_INTERN PetscErrorCode MatShellFEMDeviceBytes(Mat, PetscInt64 *);
+
+/* Whoever reads the scales on the host calls this first */
+static inline PetscErrorCode MatShellFEMHostScales(Mat A)
+{
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  if (((Mat_ShellFEM *)A->data)->scalesondevice) PetscCall(MatShellFEMFetchScales_CUDA(A));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static inline PetscBool MatUsesDevice_ShellFEM(Mat A, Vec x)
 {
