@@ -1,6 +1,9 @@
 /*
   What MatSetValues() and its variants bring: square blocks that are added become elements, everything else goes to the
   side matrix (ADD_VALUES) or waits for assembly (INSERT_VALUES).
+
+  The usual element is a multiple of the matrix that the one before was a multiple of, and has its nodes in the order of
+  the lattice: it costs one comparison of its values, in a loop without branches, and no copy.
 */
 #include "shellfemimpl.h"
 #include "../../../sys/trefoilsimd.h"
@@ -159,55 +162,84 @@ static PetscErrorCode ShellFEMGroupSweep(ShellFEMGroup g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* v == s K_r within rtol of its largest entry? No branch in the loop: it is what a re-assembly costs. */
-TREFOIL_SIMD static PetscBool ShellFEMGroupMatches(ShellFEMGroup g, PetscInt r, const PetscScalar v[], PetscReal rtol, PetscScalar *s)
+#if PetscDefined(USE_REAL_SINGLE)
+typedef int32_t Flags; /* as wide as a PetscReal, so that comparisons stay in their lanes */
+#else
+typedef int64_t Flags;
+#endif
+
+/* | v - s K | <= tol everywhere? A NaN in v is a difference. */
+TREFOIL_SIMD static PetscBool ValuesMatch(PetscInt size, const PetscScalar *restrict v, PetscScalar s, const PetscScalar *restrict K, PetscReal tol)
+{
+  for (PetscInt first = 0; first < size; first += 96) { /* other matrices are told by a few rows */
+    const PetscInt last  = PetscMin(first + 96, size);
+    Flags          other = 0;
+
+    for (PetscInt k = first; k < last; k++) other |= PetscAbsScalar(v[k] - s * K[k]) <= tol ? 0 : 1;
+    if (other) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
+/* Are all values finite? Is there one that is not zero? */
+TREFOIL_SIMD static void ValuesCheck(PetscInt size, const PetscScalar *v, PetscBool *finite, PetscBool *nonzero)
+{
+  Flags wrong = 0, some = 0;
+
+  for (PetscInt k = 0; k < size; k++) {
+    wrong |= v[k] - v[k] == (PetscScalar)0. ? 0 : 1;
+    some |= v[k] == (PetscScalar)0. ? 0 : 1;
+  }
+  *finite  = wrong ? PETSC_FALSE : PETSC_TRUE;
+  *nonzero = some ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* v == s K_r within rtol of its largest entry? */
+static inline PetscBool ShellFEMGroupMatches(ShellFEMGroup g, PetscInt r, const PetscScalar v[], PetscReal rtol, PetscScalar *s)
 {
   const PetscInt     size  = g->ndof * g->ndof;
   const PetscScalar *K     = g->K + (size_t)r * size;
-  const PetscScalar  scale = v[g->pivot[r]] / K[g->pivot[r]];
-  const PetscReal    tol   = rtol * PetscAbsScalar(v[g->pivot[r]]);
+  const PetscScalar  pivot = v[g->pivot[r]];
 
-  PetscInt64         differ = 0;
+  *s = pivot / K[g->pivot[r]];
+  return ValuesMatch(size, v, *s, K, rtol * PetscAbsScalar(pivot));
+}
 
-  *s = scale;
-  for (PetscInt k = 0; k < size; k++) differ |= !(PetscAbsScalar(v[k] - scale * K[k]) <= tol); /* NaN differs */
-  return (PetscBool)!differ;
+static inline void ShellFEMGroupSetElement(ShellFEMGroup g, PetscInt e, PetscInt r, PetscScalar s)
+{
+  g->ref[e]   = r;
+  g->scale[e] = s;
+  g->lastref  = r;
 }
 
 /* The values of element e: a multiple of a reference matrix, a new reference matrix, or a matrix of its own */
 static PetscErrorCode MatShellFEMClassify(Mat A, ShellFEMGroup g, PetscInt e, const PetscScalar v[])
 {
-  const Mat_ShellFEM *a     = (const Mat_ShellFEM *)A->data;
-  const PetscInt      size  = g->ndof * g->ndof;
-  PetscReal           norm1 = 0;
+  const Mat_ShellFEM *a = (const Mat_ShellFEM *)A->data;
+  PetscBool           finite, nonzero;
   PetscScalar         s;
 
   PetscFunctionBegin;
   PetscCall(MatShellFEMHostScales(A));
-  if (g->nref && ShellFEMGroupMatches(g, g->lastref, v, a->rtol, &s)) { /* neighbours tend to be alike; zero matches any */
-    g->ref[e]   = g->lastref;
-    g->scale[e] = s;
+  for (PetscInt r = 0; r < g->nref; r++) {
+    const PetscInt candidate = g->lastref + r < g->nref ? g->lastref + r : g->lastref + r - g->nref; /* neighbours tend to be alike */
+
+    if (ShellFEMGroupMatches(g, candidate, v, a->rtol, &s)) {
+      ShellFEMGroupSetElement(g, e, candidate, s);
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  ValuesCheck(g->ndof * g->ndof, v, &finite, &nonzero);
+  PetscCheck(finite, PETSC_COMM_SELF, PETSC_ERR_FP, "The matrix of an element with %" PetscInt_FMT " dofs contains a NaN or infinity; check the coefficients it is computed from", g->ndof);
+  if (!nonzero && g->nref) {
+    ShellFEMGroupSetElement(g, e, g->lastref, 0);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (PetscInt k = 0; k < size; k++) norm1 += PetscAbsScalar(v[k]);
-  PetscCheck(!PetscIsInfOrNanReal(norm1), PETSC_COMM_SELF, PETSC_ERR_FP, "The matrix of an element with %" PetscInt_FMT " dofs contains a NaN or infinity; check the coefficients it is computed from", g->ndof);
-  if (norm1 > 0) {
-    for (PetscInt r = 1; r < g->nref; r++) {
-      const PetscInt candidate = (g->lastref + r) % g->nref;
-
-      if (ShellFEMGroupMatches(g, candidate, v, a->rtol, &s)) {
-        g->ref[e]   = candidate;
-        g->scale[e] = s;
-        g->lastref  = candidate;
-        PetscFunctionReturn(PETSC_SUCCESS);
-      }
-    }
+  if (nonzero) {
     if (g->nref >= a->maxref && g->nref && !g->swept && !g->native) PetscCall(ShellFEMGroupSweep(g));
     if (g->nref < a->maxref) {
       PetscCall(ShellFEMGroupSetReferences(g, 1, v));
-      g->lastref  = g->nref - 1;
-      g->ref[e]   = g->lastref;
-      g->scale[e] = 1;
+      ShellFEMGroupSetElement(g, e, g->nref - 1, 1);
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
@@ -237,6 +269,7 @@ static PetscErrorCode MatShellFEMAddElement(Mat A, PetscInt nen, PetscInt bs, co
 
   PetscFunctionBegin;
   PetscCall(MatShellFEMGetGroup(A, nen, bs, &g));
+  PetscCall(MatShellFEMHostScales(A));
   e = g->cursor;
   if (e < g->nel) {
     const PetscInt *conn = g->conn + (size_t)e * nen, b = A->rmap->bs;
@@ -387,10 +420,27 @@ static PetscErrorCode MatShellFEMSetBlocks(Mat A, PetscInt m, const PetscInt row
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* May this call be an element? */
+static inline PetscBool CallIsSquare(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], const PetscScalar v[], InsertMode mode)
+{
+  const Mat_ShellFEM *a = (const Mat_ShellFEM *)A->data;
+
+  if (mode != ADD_VALUES || !a->capture || a->L || m != n || !v) return PETSC_FALSE;
+  for (PetscInt k = 0; k < m; k++)
+    if (rows[k] != cols[k] || rows[k] < 0) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
 PetscErrorCode MatSetValuesBlocked_ShellFEM(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], const PetscScalar v[], InsertMode mode)
 {
+  const PetscInt b = A->rmap->bs;
+
   PetscFunctionBegin;
-  PetscCall(MatShellFEMSetBlocks(A, m, rows, n, cols, v, mode, MatSetValues_ShellFEM));
+  if (b == A->cmap->bs && m * b > 1 && m * b <= SHELLFEM_MAX_NDOF && ((Mat_ShellFEM *)A->data)->roworiented && CallIsSquare(A, m, rows, n, cols, v, mode)) {
+    for (PetscInt k = 0; k < m; k++) PetscCheck(rows[k] < A->rmap->N / b, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Block %" PetscInt_FMT " of rows of an element is beyond the last, %" PetscInt_FMT, rows[k], A->rmap->N / b - 1);
+    PetscCall(MatShellFEMAddElement(A, m, b, rows, v));
+  } else
+    PetscCall(MatShellFEMSetBlocks(A, m, rows, n, cols, v, mode, MatSetValues_ShellFEM));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -452,18 +502,23 @@ PetscErrorCode MatShellFEMGetLattice(Mat A, ShellFEMGroup *lattice)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The cell with these local nodes, and which of its corners each of them is; -1: no cell */
-static PetscInt LatticeFindCell(const Mat_ShellFEM *a, PetscInt nen, const PetscInt node[], PetscInt corner[])
+/* The cell with these local nodes, and which of its corners each of them is, NULL if they are in order; -1: no cell */
+static PetscInt LatticeFindCell(const Mat_ShellFEM *a, PetscInt nen, const PetscInt node[], PetscInt corner[], PetscBool *inorder)
 {
   const PetscInt nx = a->box.nx, ny = a->box.ny;
   PetscInt       lowest = node[0], i, j, k;
   unsigned int   found  = 0;
 
-  for (PetscInt n = 1; n < nen; n++) lowest = PetscMin(lowest, node[n]);
+  *inorder = PETSC_TRUE;
+  for (PetscInt n = 1; n < nen; n++) {
+    if (node[n] != node[0] + ((n >> 2) * ny + ((n >> 1) & 1)) * nx + (n & 1)) *inorder = PETSC_FALSE;
+    lowest = PetscMin(lowest, node[n]);
+  }
   i = lowest % nx;
   j = lowest / nx % ny;
   k = lowest / nx / ny;
   if (i >= a->cells[0] || j >= a->cells[1] || k >= a->cells[2]) return -1;
+  if (*inorder) return (k * a->cells[1] + j) * a->cells[0] + i;
   for (PetscInt n = 0; n < nen; n++) {
     const PetscInt di = node[n] % nx - i, dj = node[n] / nx % ny - j, dk = node[n] / nx / ny - k;
 
@@ -474,35 +529,45 @@ static PetscInt LatticeFindCell(const Mat_ShellFEM *a, PetscInt nen, const Petsc
   return found == (1u << nen) - 1 ? (k * a->cells[1] + j) * a->cells[0] + i : -1;
 }
 
+/* Takes the values as those of a cell of the lattice, if they are; these are its local nodes */
+static PetscErrorCode MatShellFEMAddCell(Mat A, ShellFEMGroup g, const PetscInt node[], const PetscScalar v[], PetscBool *taken)
+{
+  const Mat_ShellFEM *a = (const Mat_ShellFEM *)A->data;
+  const PetscInt      m = g->ndof, bs = g->bs;
+  PetscInt            corner[8], dof[SHELLFEM_MAX_NDOF], cell;
+  PetscBool           inorder;
+
+  PetscFunctionBegin;
+  cell   = LatticeFindCell(a, g->nen, node, corner, &inorder);
+  *taken = cell >= 0 && g->ref[cell] == ELEMENT_NONE ? PETSC_TRUE : PETSC_FALSE;
+  if (!*taken) PetscFunctionReturn(PETSC_SUCCESS);
+  if (inorder && a->roworiented) {
+    PetscCall(MatShellFEMClassify(A, g, cell, v));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt n = 0; n < g->nen; n++)
+    for (PetscInt c = 0; c < bs; c++) dof[n * bs + c] = (inorder ? n : corner[n]) * bs + c;
+  for (PetscInt p = 0; p < m; p++)
+    for (PetscInt q = 0; q < m; q++) g->work[dof[p] * m + dof[q]] = a->roworiented ? v[p * m + q] : v[q * m + p];
+  PetscCall(MatShellFEMClassify(A, g, cell, g->work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Local indices: cells of the lattice are recognized, the rest goes by global indices */
 PetscErrorCode MatSetValuesLocal_ShellFEM(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], const PetscScalar v[], InsertMode mode)
 {
-  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
-  ShellFEMGroup g;
   PetscInt     *r, *c;
+  ShellFEMGroup g;
 
   PetscFunctionBegin;
-  if (mode == ADD_VALUES && a->capture && !a->L && m == n && m > 1 && m <= SHELLFEM_MAX_NDOF) {
+  if (m > 1 && m <= SHELLFEM_MAX_NDOF && CallIsSquare(A, m, rows, n, cols, v, mode)) {
     PetscCall(MatShellFEMGetLattice(A, &g));
     if (g && m == g->ndof) {
-      PetscInt  node[SHELLFEM_MAX_NDOF], corner[8], cell = -1;
-      PetscBool same;
+      PetscInt  node[SHELLFEM_MAX_NDOF];
+      PetscBool taken = PETSC_FALSE;
 
-      PetscCall(PetscArraycmp(rows, cols, m, &same));
-      for (PetscInt k = 0; k < m && same; k++) same = rows[k] >= 0 ? PETSC_TRUE : PETSC_FALSE;
-      if (same && RowsAreNodes(m, rows, g->bs, node)) cell = LatticeFindCell(a, g->nen, node, corner);
-      if (cell >= 0 && g->ref[cell] == ELEMENT_NONE) {
-        PetscScalar *K = g->work;
-
-        for (PetscInt p = 0; p < m; p++)
-          for (PetscInt q = 0; q < m; q++) {
-            const PetscInt row = corner[p / g->bs] * g->bs + p % g->bs, col = corner[q / g->bs] * g->bs + q % g->bs;
-
-            K[row * m + col] = a->roworiented ? v[p * m + q] : v[q * m + p];
-          }
-        PetscCall(MatShellFEMClassify(A, g, cell, K));
-        PetscFunctionReturn(PETSC_SUCCESS);
-      }
+      if (RowsAreNodes(m, rows, g->bs, node)) PetscCall(MatShellFEMAddCell(A, g, node, v, &taken));
+      if (taken) PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
   PetscCall(PetscMalloc2(m, &r, n, &c));
@@ -519,9 +584,37 @@ PetscErrorCode MatSetValuesLocal_ShellFEM(Mat A, PetscInt m, const PetscInt rows
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Do blocks of local rows map to blocks of global rows? */
+static PetscErrorCode MappingHasBlocks(ISLocalToGlobalMapping map, PetscInt b, PetscBool *has)
+{
+  PetscInt bs = 0;
+
+  PetscFunctionBegin;
+  if (map) PetscCall(ISLocalToGlobalMappingGetBlockSize(map, &bs));
+  *has = bs == b ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatSetValuesBlockedLocal_ShellFEM(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], const PetscScalar v[], InsertMode mode)
 {
+  const PetscInt b = A->rmap->bs;
+  ShellFEMGroup  g;
+
   PetscFunctionBegin;
+  if (b == A->cmap->bs && m * b > 1 && m * b <= SHELLFEM_MAX_NDOF && CallIsSquare(A, m, rows, n, cols, v, mode)) {
+    PetscInt  node[SHELLFEM_MAX_NDOF];
+    PetscBool taken = PETSC_FALSE;
+
+    PetscCall(MatShellFEMGetLattice(A, &g));
+    if (g && m == g->nen && b == g->bs) PetscCall(MatShellFEMAddCell(A, g, rows, v, &taken));
+    if (taken) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(MappingHasBlocks(A->rmap->mapping, b, &taken));
+    if (taken && A->cmap->mapping == A->rmap->mapping) {
+      PetscCall(ISLocalToGlobalMappingApplyBlock(A->rmap->mapping, m, rows, node));
+      PetscCall(MatSetValuesBlocked_ShellFEM(A, m, node, m, node, v, mode));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
   PetscCall(MatShellFEMSetBlocks(A, m, rows, n, cols, v, mode, MatSetValuesLocal_ShellFEM));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
