@@ -79,8 +79,8 @@ petsc_source() {
   if [ -f "$1/configure" ]; then return 0; fi
   mkdir -p "$dist"
   if [ ! -f "$archive" ]; then
-    say "downloading PETSc $version (17 MB and its build tools, about a minute)"
-    python3 -m pip download -q --no-deps --no-binary :all: -d "$dist" "petsc==$version" > "$dist/pip.log" 2>&1 || { tail -n 3 "$dist/pip.log" >&2; die "could not download PETSc $version from PyPI, see $dist/pip.log"; }
+    say "downloading PETSc $version (17 MB)"
+    python3 -m pip download -q --no-deps --no-binary petsc -d "$dist" "petsc==$version" > "$dist/pip.log" 2>&1 || { tail -n 3 "$dist/pip.log" >&2; die "could not download PETSc $version from PyPI, see $dist/pip.log"; }
   fi
   rm -rf "$1.part"
   mkdir "$1.part"
