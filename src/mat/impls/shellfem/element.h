@@ -73,6 +73,8 @@ PETSC_EXTERN void ElementEnergyLattice_Host(const ElementMatrices *, const Eleme
   matrices and the number of dofs alone; scales, refs and masks may change from one product to the next.
 */
 PETSC_EXTERN PetscErrorCode ElementPlanCreateLattice(const ElementMatrices *, const ElementLattice *, ElementPlan *);
+/* The plan of hexahedra of a mesh, whose nodes may be in any usual order: corner[a] is which node of an element is at (a&1, a>>1&1, a>>2) */
+PETSC_EXTERN PetscErrorCode ElementPlanCreateHex(const ElementMatrices *, PetscInt bs, PetscInt corner[8], ElementPlan *);
 PETSC_EXTERN PetscErrorCode ElementPlanDestroy(ElementPlan *);
 PETSC_EXTERN const char    *ElementPlanName(ElementPlan); /* "dense" for NULL, "parity", "parity, differences" */
 

@@ -41,30 +41,20 @@ PetscErrorCode ElementCheckReal(void)
 }
 
 /* y = z + (y + D x), or x + omega dinv (b - (y + D x)) */
-template <class V> static __global__ void __launch_bounds__(THREADS) Finish(PetscCount n, const ElementVectors v)
+template <class V> static __global__ void __launch_bounds__(THREADS) FinishAll(PetscCount n, const unsigned char *__restrict__ mask, const Vectors<V> v)
 {
-  typedef typename Arithmetic<V>::T T;
-  const PetscCount                  i = (PetscCount)blockIdx.x * THREADS + threadIdx.x;
-  const V                          *x = (const V *)v.x;
-  T                                 r;
+  const PetscCount i = (PetscCount)blockIdx.x * THREADS + threadIdx.x;
 
-  if (i >= n) return;
-  r = Load((const V *)v.y + i);
-  if (v.D && !(v.Dirichlet && v.mask && v.mask[i])) r += Load((const V *)v.D + i) * Load(x + i);
-  if (v.dinv)
-    r = Load(x + i) + T(v.omega) * Load((const V *)v.dinv + i) * (Load((const V *)v.b + i) - r);
-  else if (v.z)
-    r += Load((const V *)v.z + i);
-  Store((V *)v.y + i, r);
+  if (i < n) Finish(v, i, !mask || mask[i], Load(v.y + i));
 }
 
 static PetscErrorCode LaunchFinish(PetscCount n, const ElementVectors *v, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (!n || !(v->D || v->dinv || v->z)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (v->precision == ELEMENT_DOUBLE) Finish<double><<<Blocks(n), THREADS, 0, stream>>>(n, *v);
-  else if (v->precision == ELEMENT_SINGLE) Finish<float><<<Blocks(n), THREADS, 0, stream>>>(n, *v);
-  else Finish<__nv_bfloat16><<<Blocks(n), THREADS, 0, stream>>>(n, *v);
+  if (v->precision == ELEMENT_DOUBLE) FinishAll<double><<<Blocks(n), THREADS, 0, stream>>>(n, v->mask, VectorsCreate<double>(v));
+  else if (v->precision == ELEMENT_SINGLE) FinishAll<float><<<Blocks(n), THREADS, 0, stream>>>(n, v->mask, VectorsCreate<float>(v));
+  else FinishAll<__nv_bfloat16><<<Blocks(n), THREADS, 0, stream>>>(n, v->mask, VectorsCreate<__nv_bfloat16>(v));
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

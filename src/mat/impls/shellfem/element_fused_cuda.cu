@@ -18,14 +18,14 @@ static __global__ void __launch_bounds__(THREADS) ListDofs(const Elements el, Pe
     for (PetscInt c = 0; c < el.bs; c++) dofs[e * el.ndof + b * el.bs + c] = Node(el, (PetscInt)e, first, b) * el.bs + c;
 }
 
-template <class V, int NDOF> static __global__ void __launch_bounds__(THREADS) Fused(const Elements el, bool transpose, const PetscInt *__restrict__ dofs, const V *__restrict__ scales, const unsigned char *__restrict__ mask, const V *__restrict__ x, V *__restrict__ y)
+template <class V, int NDOF> static __global__ void __launch_bounds__(THREADS) Fused(const Elements el, bool transpose, const V *__restrict__ matrix, const PetscInt *__restrict__ dofs, const V *__restrict__ scales, const unsigned char *__restrict__ mask, const V *__restrict__ x, V *__restrict__ y)
 {
   const PetscCount e = (PetscCount)blockIdx.x * THREADS + threadIdx.x;
   __shared__ V     K[NDOF * NDOF];
   PetscInt         dof[NDOF];
   V                u[NDOF];
 
-  for (int i = threadIdx.x; i < NDOF * NDOF; i += THREADS) K[i] = V(el.K[transpose ? i % NDOF * NDOF + i / NDOF : i]);
+  for (int i = threadIdx.x; i < NDOF * NDOF; i += THREADS) K[i] = matrix[transpose ? i % NDOF * NDOF + i / NDOF : i];
   __syncthreads();
   if (e >= el.nel || (el.ref && el.ref[e] != 0)) return;
 #pragma unroll
@@ -45,27 +45,29 @@ template <class V, int NDOF> static __global__ void __launch_bounds__(THREADS) F
   }
 }
 
-template <class V> static PetscErrorCode Launch(const Elements *el, PetscBool transpose, const PetscInt *dofs, const ElementVectors *v, cudaStream_t stream)
+template <class V> static PetscErrorCode Launch(const Elements *el, PetscBool transpose, const void *K, const PetscInt *dofs, const ElementVectors *v, cudaStream_t stream)
 {
   const unsigned blocks = Blocks(el->nel);
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(v->y, 0, sizeof(V) * (size_t)el->nnode * el->bs, stream));
-  if (blocks && el->ndof == 24) Fused<V, 24><<<blocks, THREADS, 0, stream>>>(*el, transpose, dofs, (const V *)v->scale, v->mask, (const V *)v->x, (V *)v->y);
-  else if (blocks) Fused<V, 8><<<blocks, THREADS, 0, stream>>>(*el, transpose, dofs, (const V *)v->scale, v->mask, (const V *)v->x, (V *)v->y);
+  if (blocks && el->ndof == 24) Fused<V, 24><<<blocks, THREADS, 0, stream>>>(*el, transpose, (const V *)K, dofs, (const V *)v->scale, v->mask, (const V *)v->x, (V *)v->y);
+  else if (blocks) Fused<V, 8><<<blocks, THREADS, 0, stream>>>(*el, transpose, (const V *)K, dofs, (const V *)v->scale, v->mask, (const V *)v->x, (V *)v->y);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode ElementFused_CUDA(const Elements *el, PetscBool transpose, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
 {
-  PetscInt *dofs;
-  PetscBool isnew;
+  const void *K;
+  PetscInt   *dofs;
+  PetscBool   isnew;
 
   PetscFunctionBegin;
+  PetscCall(ElementWorkMatrices(el, v->precision, work, &K, stream));
   PetscCall(ElementWorkGet(work, WORK_DOFS, sizeof(PetscInt) * (size_t)el->nel * el->ndof, (void **)&dofs, &isnew));
   if (isnew && el->nel) ListDofs<<<Blocks(el->nel), THREADS, 0, stream>>>(*el, dofs);
-  if (v->precision == ELEMENT_DOUBLE) PetscCall(Launch<double>(el, transpose, dofs, v, stream));
-  else PetscCall(Launch<float>(el, transpose, dofs, v, stream));
+  if (v->precision == ELEMENT_DOUBLE) PetscCall(Launch<double>(el, transpose, K, dofs, v, stream));
+  else PetscCall(Launch<float>(el, transpose, K, dofs, v, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

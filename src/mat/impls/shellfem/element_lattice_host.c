@@ -355,6 +355,37 @@ PetscErrorCode ElementPlanCreateLattice(const ElementMatrices *m, const ElementL
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Binary order, that of VTK and of DMPlex, each with the axes in any order; reflections do not matter */
+PetscErrorCode ElementPlanCreateHex(const ElementMatrices *m, PetscInt bs, PetscInt corner[8], ElementPlan *plan)
+{
+  const PetscInt       orders[3][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 3, 2, 4, 5, 7, 6}, {0, 3, 1, 2, 4, 5, 7, 6}};
+  const PetscInt       axes[6][3]   = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}};
+  const ElementLattice lattice      = {2, 2, 2, bs};
+  const PetscInt       ndof         = m->ndof;
+  ElementMatrices      binary       = *m;
+  PetscScalar         *K;
+
+  PetscFunctionBegin;
+  *plan = NULL;
+  if (ndof != 8 * bs || m->nref < 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1((PetscCount)m->nref * ndof * ndof, &K));
+  binary.K = K;
+  for (PetscInt t = 0; t < 18 && !*plan; t++) {
+    for (PetscInt a = 0; a < 8; a++) {
+      PetscInt place = 0;
+
+      for (PetscInt d = 0; d < 3; d++) place |= ((a >> d) & 1) << axes[t / 3][d];
+      corner[a] = orders[t % 3][place];
+    }
+    for (PetscInt r = 0; r < m->nref; r++)
+      for (PetscInt i = 0; i < ndof; i++)
+        for (PetscInt j = 0; j < ndof; j++) K[((PetscCount)r * ndof + i) * ndof + j] = m->K[((PetscCount)r * ndof + corner[i / bs] * bs + i % bs) * ndof + corner[j / bs] * bs + j % bs];
+    PetscCall(ElementPlanCreateLattice(&binary, &lattice, plan));
+  }
+  PetscCall(PetscFree(K));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode ElementPlanDestroy(ElementPlan *plan)
 {
   PetscFunctionBegin;

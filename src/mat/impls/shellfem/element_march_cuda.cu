@@ -22,16 +22,12 @@
   fenced to the beginning of a layer, stores through shared memory, 2 to 8 rows, 1 to 4 warps a block.
 */
 #include "element_march_cuda.h"
-#include "elements_device.h"
+#include "parity_device.h"
 
 #define LANES     32 /* nodes in x a warp sees */
 #define OWNED     30 /* and owns */
 #define WARPS     2  /* in a block, next to each other in y */
 #define MIN_CHUNK 4  /* planes of nodes a block marches through, at least; one layer is computed twice between chunks */
-
-#define GENERAL 0 /* eight 3 x 3 blocks */
-#define RIGID   1 /* the same, modes of translation left out */
-#define CUBIC   2 /* RIGID, for a cube of isotropic material: eight constants */
 
 /* Rows of nodes a thread owns: what fits its registers */
 template <class V> struct Traits {
@@ -53,54 +49,9 @@ template <class V> struct March {
   const PetscInt               *ref;
   const T                      *scale;
   const unsigned char          *mask; /* by nodes */
-  const V                      *x, *z, *b, *D, *dinv;
-  V                            *y;
-  T                             omega, H[8][3][3], cubic[8];
-  bool                          plain, Dirichlet; /* plain: y = r; Dirichlet: D only where the mask is 0 */
+  Vectors<V>                    v;
+  Parity<T>                     parity;
 };
-
-/* Pairs of modes without coupling when translations cost no energy, as in the host kernel */
-static __host__ __device__ __forceinline__ constexpr bool Decoupled(int p, int q)
-{
-  return p == 0 || q == 0 || (p != q && (p == 7 || q == 7));
-}
-
-/*
-  f = scale times block g of u. For CUBIC: c holds the constants times the scale: 0, 1 for g = 0 (stretch), 2, 3 for g = 7,
-  each as diagonal minus off-diagonal and off-diagonal; 4, 5 for g with one bit; 6 (shear, of rank one), 7 (mode 7) for two.
-*/
-template <int FORM, class T> static __device__ __forceinline__ void Block(const T H[3][3], const T c[8], T scale, int g, const T u[3], T f[3])
-{
-  const int bits = (g & 1) + ((g >> 1) & 1) + (g >> 2);
-
-  if (FORM != CUBIC) {
-#pragma unroll
-    for (int r = 0; r < 3; r++) {
-      T sum = 0;
-
-#pragma unroll
-      for (int s = 0; s < 3; s++)
-        if (FORM == GENERAL || !Decoupled(g ^ (1 << r), g ^ (1 << s))) sum += H[r][s] * u[s];
-      f[r] = sum * scale;
-    }
-  } else if (bits == 0 || bits == 3) {
-    const T d = c[bits ? 2 : 0], s = c[bits ? 3 : 1] * (u[0] + u[1] + u[2]);
-
-#pragma unroll
-    for (int r = 0; r < 3; r++) f[r] = d * u[r] + s;
-  } else { /* component k is the one apart from the others, i and j */
-    const int one = bits == 1 ? g : 7 ^ g, k = one >> 1, i = k == 0 ? 1 : 0, j = k == 2 ? 1 : 2;
-
-    if (bits == 1) {
-      f[k] = 0;
-      f[i] = c[4] * u[i] + c[5] * u[j];
-      f[j] = c[5] * u[i] + c[4] * u[j];
-    } else {
-      f[k] = c[7] * u[k];
-      f[i] = f[j] = c[6] * (u[i] + u[j]);
-    }
-  }
-}
 
 /* y stage of two rows of modes, blocks, transposed y stage: what the two rows of nodes receive */
 template <int FORM, class V, class T> static __device__ __forceinline__ void ElementRow(const March<V> &t, T scale, const T prev[12], const T next[12], T lo[12], T hi[12])
@@ -109,7 +60,7 @@ template <int FORM, class V, class T> static __device__ __forceinline__ void Ele
 
   if (FORM == CUBIC)
 #pragma unroll
-    for (int i = 0; i < 8; i++) constants[i] = scale * t.cubic[i];
+    for (int i = 0; i < 8; i++) constants[i] = scale * t.parity.cubic[i];
 #pragma unroll
   for (int n = 0; n < 4; n++) {
     const int g = (n & 1) + (n & 2) * 2; /* groups g and g ^ 2 share their modes in x and z */
@@ -123,7 +74,7 @@ template <int FORM, class V, class T> static __device__ __forceinline__ void Ele
       u[1 - odd][c] = next[line] - prev[line];
     }
 #pragma unroll
-    for (int h = 0; h < 2; h++) Block<FORM, T>(t.H[g ^ (2 * h)], constants, scale, g ^ (2 * h), u[h], f[h]);
+    for (int h = 0; h < 2; h++) Block<FORM, T>(t.parity.H[g ^ (2 * h)], constants, scale, g ^ (2 * h), u[h], f[h]);
 #pragma unroll
     for (int c = 0; c < 3; c++) {
       const int p = g ^ (1 << c), line = ((p & 1) + (p >> 2) * 2) * 3 + c, odd = (p >> 1) & 1;
@@ -151,7 +102,7 @@ template <class V> struct Walk {
 /* x, and the mask, of one row of nodes in plane k */
 template <class V, bool MASKED> static __device__ __forceinline__ void LoadNodes(const March<V> &t, Walk<V> &w, PetscCount plane, int r, typename Traits<V>::T u[3])
 {
-  const V *x = t.x + 3 * (plane + w.node[r]);
+  const V *x = t.v.x + 3 * (plane + w.node[r]);
 
 #pragma unroll
   for (int c = 0; c < 3; c++) u[c] = Load(x + c);
@@ -167,31 +118,6 @@ template <class V> static __device__ __forceinline__ void LoadScale(const March<
   if (!inside || !((w.elements >> r) & 1)) return;
   w.scale[r] = t.scale ? t.scale[e] : typename Traits<V>::T(1);
   if (t.ref && t.ref[e] != 0) w.scale[r] = 0;
-}
-
-/* y of one node from the sum of its elements */
-template <class V, bool MASKED> static __device__ __forceinline__ void StoreNode(const March<V> &t, PetscCount node, unsigned free, const typename Traits<V>::T sum[3])
-{
-  typedef typename Traits<V>::T T;
-
-  if (t.plain) {
-#pragma unroll
-    for (int c = 0; c < 3; c++) Store(t.y + 3 * node + c, !MASKED || ((free >> c) & 1) ? sum[c] : T(0));
-    return;
-  }
-#pragma unroll
-  for (int c = 0; c < 3; c++) {
-    const PetscCount i      = 3 * node + c;
-    const bool       isfree = !MASKED || ((free >> c) & 1);
-    T                r      = isfree ? sum[c] : T(0);
-
-    if (t.D && !(t.Dirichlet && isfree)) r += Load(t.D + i) * Load(t.x + i);
-    if (t.dinv)
-      r = Load(t.x + i) + t.omega * Load(t.dinv + i) * (Load(t.b + i) - r);
-    else if (t.z)
-      r += Load(t.z + i);
-    Store(t.y + i, r);
-  }
 }
 
 /* The layer of elements between planes k and k + 1, below and above; below then holds what is known of plane k + 2 */
@@ -236,7 +162,10 @@ template <class V, int FORM, bool MASKED> static __device__ __forceinline__ void
           sum[c]            = w.carry[e - 1][c] + (s - d);
           w.carry[e - 1][c] = s + d;
         }
-        if (w.k >= w.k0 && ((w.nodes >> e) & 1)) StoreNode<V, MASKED>(t, w.plane + w.node[e], w.free >> (3 * e), sum);
+        if (w.k >= w.k0 && ((w.nodes >> e) & 1)) {
+#pragma unroll
+          for (int c = 0; c < 3; c++) Finish(t.v, 3 * (w.plane + w.node[e]) + c, !MASKED || ((w.free >> (3 * e + c)) & 1), sum[c]);
+        }
       }
 #pragma unroll
       for (int m = 0; m < 12; m++) rest[m] = hi[m];
@@ -291,28 +220,6 @@ template <class V, int FORM, bool MASKED> static __global__ void __launch_bounds
   }
 }
 
-/* The constants of CUBIC, if the blocks have that form to rounding */
-static bool GetCubic(const ElementParityBlocks H, double cubic[8])
-{
-  const double a = PetscRealPart(H[0][0][0]), b = PetscRealPart(H[0][0][1]), c = PetscRealPart(H[7][0][0]), d = PetscRealPart(H[7][0][1]);
-  const double constants[8] = {a - b, b, c - d, d, (double)PetscRealPart(H[1][1][1]), (double)PetscRealPart(H[1][1][2]), (double)PetscRealPart(H[3][0][1]), (double)PetscRealPart(H[3][2][2])};
-
-  for (int g = 0; g < 8; g++) {
-    const int bits = (g & 1) + ((g >> 1) & 1) + (g >> 2), one = bits == 1 ? g : 7 ^ g;
-
-    for (int r = 0; r < 3; r++)
-      for (int s = 0; s < 3; s++) {
-        double expected = bits == 0 || bits == 3 ? (r == s ? (bits ? c : a) : (bits ? d : b)) : bits == 1 ? constants[r == s ? 4 : 5] : constants[6];
-
-        if (Decoupled(g ^ (1 << r), g ^ (1 << s))) expected = 0;
-        else if (bits == 2 && r == s && r == one >> 1) expected = constants[7];
-        if (PetscAbsReal(PetscRealPart(H[g][r][s]) - expected) > 64 * PETSC_MACHINE_EPSILON * PetscAbsReal(a) && !Decoupled(g ^ (1 << r), g ^ (1 << s))) return false;
-      }
-  }
-  for (int i = 0; i < 8; i++) cubic[i] = constants[i];
-  return true;
-}
-
 /* Planes of nodes for each block: as few layers as possible for the multiprocessor that has most to do */
 static PetscInt Chunk(PetscInt columns, PetscInt nz, PetscInt slots)
 {
@@ -341,32 +248,17 @@ template <class V> static PetscErrorCode Launch(const ElementMatrices *m, const 
   const PetscInt strips = (l->ny + WARPS * Traits<V>::rows - 1) / (WARPS * Traits<V>::rows), columns = (PetscInt)(((PetscCount)strips * l->nx + OWNED - 1) / OWNED);
   const dim3     block(LANES, WARPS);
   March<V>       t;
-  double         cubic[8];
-  int            device, processors, form = rigid ? RIGID : GENERAL;
+  int            device, processors, form;
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
-  t.l         = *l;
-  t.ref       = m->ref;
-  t.scale     = (const typename Traits<V>::T *)v->scale;
-  t.mask      = v->mask ? v->nodemask : NULL;
-  t.x         = (const V *)v->x;
-  t.y         = (V *)v->y;
-  t.z         = (const V *)v->z;
-  t.b         = (const V *)v->b;
-  t.D         = (const V *)v->D;
-  t.dinv      = (const V *)v->dinv;
-  t.omega     = v->omega;
-  t.plain     = !v->z && !v->D && !v->dinv;
-  t.Dirichlet = v->Dirichlet && v->mask;
-  for (int g = 0; g < 8; g++)
-    for (int r = 0; r < 3; r++)
-      for (int s = 0; s < 3; s++) t.H[g][r][s] = PetscRealPart(H[g][r][s]);
-  if (rigid && GetCubic(H, cubic)) {
-    form = CUBIC;
-    for (int i = 0; i < 8; i++) t.cubic[i] = cubic[i];
-  }
+  form    = ParitySet(H, rigid, &t.parity);
+  t.l     = *l;
+  t.ref   = m->ref;
+  t.scale = (const typename Traits<V>::T *)v->scale;
+  t.mask  = v->mask ? v->nodemask : NULL;
+  t.v     = VectorsCreate<V>(v);
   t.chunk = Chunk(columns, l->nz, processors * BlocksPerProcessor<V>(form, t.mask));
   const dim3 grid(columns, (l->nz + t.chunk - 1) / t.chunk);
 

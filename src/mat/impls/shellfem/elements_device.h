@@ -43,6 +43,45 @@ static __device__ __forceinline__ void Store(__nv_bfloat16 *p, float v)
   *p = __float2bfloat16(v);
 }
 
+/* The pointers of ElementVectors by their types; plain: y = r, nothing else is asked for */
+template <class V> struct Vectors {
+  const V *x, *z, *b, *D, *dinv;
+  V       *y;
+  double   omega;
+  bool     plain, Dirichlet; /* Dirichlet: D only where the mask is 0 */
+};
+
+template <class V> static Vectors<V> VectorsCreate(const ElementVectors *v)
+{
+  Vectors<V> w;
+
+  w.x         = (const V *)v->x;
+  w.z         = (const V *)v->z;
+  w.b         = (const V *)v->b;
+  w.D         = (const V *)v->D;
+  w.dinv      = (const V *)v->dinv;
+  w.y         = (V *)v->y;
+  w.omega     = v->omega;
+  w.plain     = !v->z && !v->D && !v->dinv;
+  w.Dirichlet = v->Dirichlet && v->mask;
+  return w;
+}
+
+/* Entry i of y from the sum of its elements; free: its mask is 1 */
+template <class V> static __device__ __forceinline__ void Finish(const Vectors<V> &v, PetscCount i, bool free, typename Arithmetic<V>::T sum)
+{
+  typename Arithmetic<V>::T r = free ? sum : 0;
+
+  if (!v.plain) {
+    if (v.D && !(v.Dirichlet && free)) r += Load(v.D + i) * Load(v.x + i);
+    if (v.dinv)
+      r = Load(v.x + i) + (typename Arithmetic<V>::T)v.omega * Load(v.dinv + i) * (Load(v.b + i) - r);
+    else if (v.z)
+      r += Load(v.z + i);
+  }
+  Store(v.y + i, r);
+}
+
 /* Matrices, and how elements and nodes find each other: lists, or the formula of a lattice (conn NULL) */
 typedef struct {
   PetscInt         ndof, nel, nen, bs, nnode;
