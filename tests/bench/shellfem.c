@@ -212,7 +212,7 @@ static PetscErrorCode BenchKernels(Bench *b, PetscInt n, PetscInt dof, const cha
         scale[e] = Modulus(i, j, k);
         for (PetscInt a = 0; a < 8; a++) conn[8 * e + a] = ((k + (a >> 2)) * (n + 1) + j + ((a >> 1) & 1)) * (n + 1) + i + (a & 1);
       }
-  p.m       = (ElementMatrices){8 * dof, 1, K, nel, NULL, scale, NULL, NULL, PETSC_FALSE};
+  p.m       = (ElementMatrices){8 * dof, 1, K, nel, NULL, scale, NULL, NULL, PETSC_FALSE, PETSC_FALSE};
   p.lattice = (ElementLattice){n + 1, n + 1, n + 1, dof};
   p.mesh    = (ElementMesh){8, dof, conn};
   PetscCall(ElementPlanCreateLattice(&p.m, &p.lattice, &plan));

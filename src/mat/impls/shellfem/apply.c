@@ -8,7 +8,7 @@
 /* Where all elements refer to the first matrix the kernels need not read which one: a scan costs less than that */
 ElementMatrices ShellFEMGroupMatrices(ShellFEMGroup g)
 {
-  ElementMatrices m = {g->ndof, g->nref, g->K, g->nel, g->ref, g->scale, g->full, g->fullindex, PETSC_FALSE};
+  ElementMatrices m = {g->ndof, g->nref, g->K, g->nel, g->ref, g->scale, g->full, g->fullindex, PETSC_FALSE, PETSC_FALSE};
   PetscInt        e = 0;
 
   while (e < g->nel && g->ref[e] == 0) e++;

@@ -36,6 +36,7 @@ typedef struct {
   const PetscScalar *full;      /* [nfull][ndof][ndof] */
   const PetscInt    *fullindex; /* [nel] which one, only read where ref[e] == ELEMENT_FULL */
   PetscBool          rigid;     /* known to be rigid, see ElementMatricesAreRigid() */
+  PetscBool          packed;    /* on a GPU only, see ElementMatricesPack(): full holds upper triangles */
 } ElementMatrices;
 
 typedef struct {

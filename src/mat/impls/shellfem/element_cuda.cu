@@ -59,33 +59,55 @@ static PetscErrorCode LaunchFinish(PetscCount n, const ElementVectors *v, cudaSt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Why a kernel cannot be used, NULL if it can */
-static const char *WhyNot(ElementKernel kernel, const Elements *el, const ElementMatrices *m, ElementPlan plan, const ElementVectors *v)
+const char *ElementKernelNeeds(ElementKernel kernel, const ElementMatrices *m, const ElementMesh *mesh, const ElementLattice *lattice, ElementPlan plan, const ElementVectors *v)
 {
-  const PetscBool single = (PetscBool)(m->nref == 1 && !m->full), hex = (PetscBool)(!el->conn && el->nen == 8 && el->bs == 3);
-
   switch (kernel) {
   case ELEMENT_KERNEL_THREESTAGE:
-    if (!single) return "one reference matrix for all elements";
     return v->precision == ELEMENT_BFLOAT16 ? "precision double or single" : NULL;
   case ELEMENT_KERNEL_FUSED:
-    if (!single) return "one reference matrix for all elements";
-    if (el->ndof != 24 && el->ndof != 8) return "elements with 24 or 8 dofs";
+    if (m->nref > 1) return "one reference matrix for all elements";
+    if (m->ndof != 24 && m->ndof != 8) return "elements with 24 or 8 dofs";
     return v->precision == ELEMENT_BFLOAT16 ? "precision double or single" : NULL;
   case ELEMENT_KERNEL_PARITY:
-    return el->conn || !ElementMarchFits(m, &el->lattice, plan, v) ? "cells of a DMDA with 3 dofs for each node and one reference matrix with the symmetries of a box" : NULL;
+    return mesh || !ElementMarchFits(m, lattice, plan, v) ? "cells of a DMDA with 3 dofs for each node and one reference matrix with the symmetries of a box" : NULL;
   case ELEMENT_KERNEL_DMMA:
-    if (!single || !hex) return "cells of a DMDA with 3 dofs for each node and one reference matrix";
-    return v->precision != ELEMENT_DOUBLE ? "precision double" : NULL;
   case ELEMENT_KERNEL_WMMA:
-    if (!single || !hex) return "cells of a DMDA with 3 dofs for each node and one reference matrix";
+    if (m->nref > 1) return "one reference matrix for all elements";
+    if (m->ndof != 24 && m->ndof != 8) return "elements with 24 or 8 dofs";
+    if (kernel == ELEMENT_KERNEL_DMMA) return v->precision != ELEMENT_DOUBLE ? "precision double" : NULL;
     return v->precision == ELEMENT_DOUBLE ? "precision single or bfloat16 (-mat_shellfem_precision)" : NULL;
   default:
     return NULL;
   }
 }
 
-/* The sum of the elements by one kernel, to y; those with matrices of their own are left out by PARITY */
+PetscErrorCode ElementMatricesPack(const ElementMatrices *m, PetscInt nfull, PetscScalar **packed)
+{
+  const PetscCount n    = m->ndof, size = n * (n + 1) / 2;
+  PetscBool        same = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  *packed = NULL;
+  if (!nfull) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(size * nfull, packed));
+  for (PetscInt k = 0; k < nfull && same; k++) {
+    const PetscScalar *K = m->full + n * n * k;
+    PetscScalar       *p = *packed + size * k;
+    PetscReal          max = 0, difference = 0;
+
+    for (PetscInt i = 0; i < n; i++)
+      for (PetscInt j = i; j < n; j++) {
+        max        = PetscMax(max, PetscAbsScalar(K[i * n + j]));
+        difference = PetscMax(difference, PetscAbsScalar(K[i * n + j] - K[j * n + i]));
+        *p++       = (K[i * n + j] + K[j * n + i]) / (PetscReal)2;
+      }
+    same = (PetscBool)(difference <= 16 * PETSC_MACHINE_EPSILON * max);
+  }
+  if (!same) PetscCall(PetscFree(*packed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = the sum of the elements, those with matrices of their own included; the node kernel does the whole product if there are none */
 static PetscErrorCode Sum(ElementKernel kernel, const Elements *el, const ElementMatrices *m, ElementPlan plan, PetscBool transpose, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
 {
   PetscBool rigid = PETSC_FALSE;
@@ -93,50 +115,39 @@ static PetscErrorCode Sum(ElementKernel kernel, const Elements *el, const Elemen
   PetscFunctionBegin;
   if (plan) (void)ElementPlanGetParity(plan, transpose, &rigid);
   else rigid = (PetscBool)(m->rigid && v->precision != ELEMENT_DOUBLE);
-  switch (kernel) {
-  case ELEMENT_KERNEL_THREESTAGE:
-    PetscCall(ElementThreeStage_CUDA(el, transpose, v, work, stream));
-    break;
-  case ELEMENT_KERNEL_FUSED:
-    PetscCall(ElementFused_CUDA(el, transpose, v, work, stream));
-    break;
-  case ELEMENT_KERNEL_PARITY:
-    PetscCall(ElementMarch_CUDA(m, &el->lattice, plan, transpose, v, stream));
-    if (m->full) PetscCall(ElementNode_CUDA(el, transpose, rigid, PETSC_TRUE, v, stream));
-    break;
-  case ELEMENT_KERNEL_DMMA:
-  case ELEMENT_KERNEL_WMMA:
-    PetscCall(ElementTensor_CUDA(el, transpose, rigid, v, stream));
-    break;
-  default:
-    PetscCall(ElementNode_CUDA(el, transpose, rigid, PETSC_FALSE, v, stream));
-  }
+  if (!el->nel || !el->nref) PetscCallCUDA(cudaMemsetAsync(v->y, 0, ElementPrecisionSize(v->precision) * (size_t)el->nnode * el->bs, stream));
+  else if (kernel == ELEMENT_KERNEL_THREESTAGE) PetscCall(ElementThreeStage_CUDA(el, transpose, v, work, stream));
+  else if (kernel == ELEMENT_KERNEL_FUSED) PetscCall(ElementFused_CUDA(el, transpose, v, work, stream));
+  else if (kernel == ELEMENT_KERNEL_PARITY) PetscCall(ElementMarch_CUDA(m, &el->lattice, plan, transpose, v, stream));
+  else if (kernel == ELEMENT_KERNEL_DMMA || kernel == ELEMENT_KERNEL_WMMA) PetscCall(ElementTensor_CUDA(el, transpose, rigid, v, work, stream));
+  else PetscCall(ElementNode_CUDA(el, transpose, rigid, v, work, stream));
+  if (m->full) PetscCall(ElementFull_CUDA(el, transpose, v, work, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Apply(ElementKernel kernel, const Elements *el, const ElementMatrices *m, ElementPlan plan, PetscBool transpose, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
+static PetscErrorCode Apply(ElementKernel kernel, const Elements *el, const ElementMatrices *m, const ElementMesh *mesh, ElementPlan plan, PetscBool transpose, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
 {
-  const size_t     size = v->precision == ELEMENT_DOUBLE ? sizeof(double) : v->precision == ELEMENT_SINGLE ? sizeof(float) : sizeof(__nv_bfloat16);
-  const PetscCount n    = (PetscCount)el->nnode * el->bs;
-  const char      *why;
+  const PetscCount n     = (PetscCount)el->nnode * el->bs;
+  const size_t     bytes = ElementPrecisionSize(v->precision) * (size_t)n;
+  const char      *needs;
   ElementVectors   sum = *v, rest = *v;
   PetscBool        isnew;
 
   PetscFunctionBegin;
   PetscCall(ElementCheckReal());
-  if (kernel == ELEMENT_KERNEL_AUTO) kernel = WhyNot(ELEMENT_KERNEL_PARITY, el, m, plan, v) ? ELEMENT_KERNEL_NODE : ELEMENT_KERNEL_PARITY;
-  why = WhyNot(kernel, el, m, plan, v);
-  PetscCheck(!why, PETSC_COMM_SELF, PETSC_ERR_SUP, "The kernel %s of MATSHELLFEM needs %s; use -mat_shellfem_kernel auto", ElementKernels[kernel], why);
-  if (kernel == ELEMENT_KERNEL_PARITY && !m->full) {
-    PetscCall(ElementMarch_CUDA(m, &el->lattice, plan, transpose, v, stream));
+  if (kernel == ELEMENT_KERNEL_AUTO) kernel = ElementKernelNeeds(ELEMENT_KERNEL_PARITY, m, mesh, &el->lattice, plan, v) ? ELEMENT_KERNEL_NODE : ELEMENT_KERNEL_PARITY;
+  needs = ElementKernelNeeds(kernel, m, mesh, &el->lattice, plan, v);
+  PetscCheck(!needs, PETSC_COMM_SELF, PETSC_ERR_SUP, "The kernel %s of MATSHELLFEM needs %s; use -mat_shellfem_kernel auto", ElementKernels[kernel], needs);
+  if (el->nel && el->nref && !m->full && (kernel == ELEMENT_KERNEL_PARITY || kernel == ELEMENT_KERNEL_NODE)) { /* they do the whole product */
+    PetscCall(Sum(kernel, el, m, plan, transpose, v, work, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   sum.D = sum.z = sum.dinv = NULL;
   if (v->z == v->y && !v->dinv) { /* what is added to would be lost */
     void *z;
 
-    PetscCall(ElementWorkGet(work, WORK_ADDED, size * (size_t)n, &z, &isnew));
-    PetscCallCUDA(cudaMemcpyAsync(z, v->y, size * (size_t)n, cudaMemcpyDeviceToDevice, stream));
+    PetscCall(ElementWorkGet(work, WORK_ADDED, bytes, &z, &isnew));
+    PetscCallCUDA(cudaMemcpyAsync(z, v->y, bytes, cudaMemcpyDeviceToDevice, stream));
     rest.z = z;
   }
   PetscCall(Sum(kernel, el, m, plan, transpose, &sum, work, stream));
@@ -149,7 +160,7 @@ PetscErrorCode ElementApplyMesh_CUDA(ElementKernel kernel, const ElementMatrices
   const Elements el = ElementsCreateMesh(m, mesh, around, nnode);
 
   PetscFunctionBegin;
-  PetscCall(Apply(kernel, &el, m, NULL, transpose, v, work, stream));
+  PetscCall(Apply(kernel, &el, m, mesh, NULL, transpose, v, work, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,6 +169,6 @@ PetscErrorCode ElementApplyLattice_CUDA(ElementKernel kernel, const ElementMatri
   const Elements el = ElementsCreateLattice(m, lattice);
 
   PetscFunctionBegin;
-  PetscCall(Apply(kernel, &el, m, plan, transpose, v, work, stream));
+  PetscCall(Apply(kernel, &el, m, NULL, plan, transpose, v, work, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

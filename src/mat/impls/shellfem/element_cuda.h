@@ -15,7 +15,8 @@
 #include <petscdevice_cuda.h>
 
 /*
-  Buffers that kernels make for themselves; NULL at first. Destroy them when the elements, not only values, change.
+  Buffers that kernels make for themselves, at most about 1 GiB and what the list of dofs of ELEMENT_KERNEL_FUSED takes; NULL at
+  first. Destroy them when the elements, not only values, change.
 */
 typedef struct _n_ElementWork *ElementWork;
 PETSC_EXTERN PetscErrorCode    ElementWorkDestroy(ElementWork *);
@@ -48,6 +49,21 @@ typedef struct {
   const void          *b, *dinv;   /* Jacobi step, or NULL; z is then ignored */
   double               omega;
 } ElementVectors;
+
+/*
+  What a kernel needs that is not there, as in "the kernel dmma needs ...", NULL if it can compute the product; any kernel can
+  be transposed. mesh NULL: the lattice. The matrices may be those in host memory; of the vectors only precision, mask
+  and nodemask matter.
+*/
+PETSC_EXTERN const char *ElementKernelNeeds(ElementKernel, const ElementMatrices *, const ElementMesh *mesh, const ElementLattice *, ElementPlan, const ElementVectors *);
+
+/*
+  Matrices of single elements that are all symmetric to rounding take half of the memory and time when they are packed: the
+  upper triangle by rows, entry (i, j), i <= j, at i (2 ndof - i - 1) / 2 + j, one matrix after the other. m and the result,
+  [nfull][ndof (ndof + 1) / 2] from PetscMalloc(), are in host memory; NULL: there is none, or one is not symmetric. Where it
+  is not NULL, upload it as `full` of the matrices on the GPU and set their `packed`.
+*/
+PETSC_EXTERN PetscErrorCode ElementMatricesPack(const ElementMatrices *m, PetscInt nfull, PetscScalar **packed);
 
 /* The product, with A or A^T. nnode: local nodes */
 PETSC_EXTERN PetscErrorCode ElementApplyMesh_CUDA(ElementKernel, const ElementMatrices *, const ElementMesh *, const ElementAdjacency *, PetscInt nnode, PetscBool transpose, const ElementVectors *, ElementWork *, cudaStream_t);

@@ -1,11 +1,17 @@
 /*
-  The lattice operator for hexahedra with 3 dofs a node and any shared matrix, on tensor cores: FP64 (m8n8k4, 24 x 24 without
-  padding) for vectors in double, BF16 with FP32 accumulation (m16n8k16, padded to 32 x 32) for the others.
+  Any shared matrix of 8 or 24 dofs on tensor cores: FP64 (m8n8k4, no padding) for vectors in double, BF16 with FP32
+  accumulation (m16n8k16, padded to 16 or 32) for the others. A warp takes 8 elements at a time, one column each, with
+  the matrix in its registers: 1152 operations an element of 24 dofs.
 
-  A block owns a box of nodes. It loads them and their neighbours, its warps take 8 elements at a time, one column each, with
-  the matrix in registers, and the results wait in shared memory until the owners of the nodes have summed them, in the
-  order of the elements: no atomics. Elements on the faces of the box are computed by each of the blocks that touch
-  them: 225 for 128 nodes. 1152 tensor operations an element, 1.76 times.
+  Cells of a lattice with 24 dofs: a block owns a box of nodes. It loads them and their neighbours, and the results wait in
+  shared memory until the owners of the nodes have summed them, in the order of the elements. Elements on the faces of the
+  box are computed by each of the blocks that touch them: 225 for 128 nodes, 1.76 times the operations. Memory: x and y
+  little more than once, one scale an element.
+
+  Other elements: the products go to memory, and the owners of the nodes add them, as with three stages. Memory besides the
+  vectors: ndof values written and read once (FP64, 24 dofs: 384 bytes an element), and the nodes.
+
+  Either way no atomics: repeated products are bit-identical.
 
   BF16 keeps 8 bits: where translations cost no energy the product acts on u_j - u_0, formed in FP32 before it is rounded.
 */
@@ -22,18 +28,18 @@
 #define HZ     (TZ + 2)
 #define NEL    (EX * EY * EZ)
 #define GROUPS ((NEL + 7) / 8)
-#define NDOF   24
+#define MAX_BLOCKS 2048 /* enough to fill any GPU; each loads the matrix once */
 
 /* The matrix, as the operand of the products that a lane holds */
-template <class T> struct Operand;
-template <> struct Operand<double> {
-  double a[3][6];
+template <class T, int NDOF> struct Operand;
+template <int NDOF> struct Operand<double, NDOF> {
+  double a[NDOF / 8][NDOF / 4];
 };
-template <> struct Operand<float> {
-  unsigned a[2][2][4];
+template <int NDOF> struct Operand<float, NDOF> {
+  unsigned a[(NDOF + 15) / 16][(NDOF + 15) / 16][4];
 };
 
-static __device__ __forceinline__ Scalar Entry(const Scalar *K, bool transpose, int row, int col)
+template <int NDOF> static __device__ __forceinline__ Scalar Padded(const Scalar *K, bool transpose, int row, int col)
 {
   return row < NDOF && col < NDOF ? K[transpose ? col * NDOF + row : row * NDOF + col] : Scalar(0);
 }
@@ -45,56 +51,74 @@ static __device__ __forceinline__ unsigned Pack(float lower, float upper)
   return *(const unsigned *)&v;
 }
 
-static __device__ __forceinline__ void LoadOperand(const Scalar *K, bool transpose, Operand<double> &A)
+template <int NDOF> static __device__ __forceinline__ void LoadOperand(const Scalar *K, bool transpose, Operand<double, NDOF> &A)
 {
   const int lane = threadIdx.x % 32;
 
 #pragma unroll
-  for (int m = 0; m < 3; m++)
+  for (int m = 0; m < NDOF / 8; m++)
 #pragma unroll
-    for (int k = 0; k < 6; k++) A.a[m][k] = Entry(K, transpose, 8 * m + lane / 4, 4 * k + lane % 4);
+    for (int k = 0; k < NDOF / 4; k++) A.a[m][k] = Padded<NDOF>(K, transpose, 8 * m + lane / 4, 4 * k + lane % 4);
 }
 
-static __device__ __forceinline__ void LoadOperand(const Scalar *K, bool transpose, Operand<float> &A)
+template <int NDOF> static __device__ __forceinline__ void LoadOperand(const Scalar *K, bool transpose, Operand<float, NDOF> &A)
 {
   const int lane = threadIdx.x % 32;
 
 #pragma unroll
-  for (int m = 0; m < 2; m++)
+  for (int m = 0; m < (NDOF + 15) / 16; m++)
 #pragma unroll
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < (NDOF + 15) / 16; k++)
 #pragma unroll
       for (int q = 0; q < 4; q++) {
         const int row = 16 * m + lane / 4 + 8 * (q & 1), col = 16 * k + 2 * (lane % 4) + 8 * (q >> 1);
 
-        A.a[m][k][q] = Pack((float)Entry(K, transpose, row, col), (float)Entry(K, transpose, row, col + 1));
+        A.a[m][k][q] = Pack((float)Padded<NDOF>(K, transpose, row, col), (float)Padded<NDOF>(K, transpose, row, col + 1));
       }
 }
 
-/* Entry d of the element whose first node is u, zero for the padding; less that of its first corner for rigid */
-template <class T> static __device__ __forceinline__ T Dof(const T *u, int d, bool rigid)
+/* Entry d of an element, zero for the padding; less that of its first node for rigid. BOX: u is the first node's place in the box of a block */
+template <bool BOX, int NDOF, class T> static __device__ __forceinline__ T Dof(const T *u, int d, PetscInt bs, bool rigid)
 {
   const int a = d / 3;
 
   if (d >= NDOF) return 0;
-  return u[3 * (((a >> 2) * HY + ((a >> 1) & 1)) * HX + (a & 1)) + d % 3] - (rigid ? u[d % 3] : T(0));
+  if (BOX) return u[3 * (((a >> 2) * HY + ((a >> 1) & 1)) * HX + (a & 1)) + d % 3] - (rigid ? u[d % 3] : T(0));
+  return u[d] - (rigid ? u[d % bs] : T(0));
+}
+
+/* c += a b by the lanes of a warp; other compute capabilities than those we support have no such instructions */
+static __device__ __forceinline__ void MultiplyAdd(double a, double b, double c[2])
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(c[0]), "+d"(c[1]) : "d"(a), "d"(b));
+#endif
+}
+
+static __device__ __forceinline__ void MultiplyAdd(const unsigned a[4], unsigned b0, unsigned b1, float c[4])
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
 }
 
 /* f[8][NDOF] = the matrix times 8 elements, of which this lane reads the one at u, times their scales */
-static __device__ __forceinline__ void Multiply(const Operand<double> &A, const double *u, bool, const double *scale, int n, double *f)
+template <bool BOX, int NDOF> static __device__ __forceinline__ void Multiply(const Operand<double, NDOF> &A, const double *u, PetscInt bs, bool, const double *scale, int n, double *f)
 {
   const int lane = threadIdx.x % 32;
-  double    c[3][2] = {};
+  double    c[NDOF / 8][2] = {};
 
 #pragma unroll
-  for (int k = 0; k < 6; k++) {
-    const double b = Dof(u, 4 * k + lane % 4, false);
+  for (int k = 0; k < NDOF / 4; k++) {
+    const double b = Dof<BOX, NDOF>(u, 4 * k + lane % 4, bs, false);
 
 #pragma unroll
-    for (int m = 0; m < 3; m++) asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(c[m][0]), "+d"(c[m][1]) : "d"(A.a[m][k]), "d"(b));
+    for (int m = 0; m < NDOF / 8; m++) MultiplyAdd(A.a[m][k], b, c[m]);
   }
 #pragma unroll
-  for (int m = 0; m < 3; m++)
+  for (int m = 0; m < NDOF / 8; m++)
 #pragma unroll
     for (int q = 0; q < 2; q++) {
       const int e = 2 * (lane % 4) + q;
@@ -103,24 +127,21 @@ static __device__ __forceinline__ void Multiply(const Operand<double> &A, const 
     }
 }
 
-static __device__ __forceinline__ void Multiply(const Operand<float> &A, const float *u, bool rigid, const float *scale, int n, float *f)
+template <bool BOX, int NDOF> static __device__ __forceinline__ void Multiply(const Operand<float, NDOF> &A, const float *u, PetscInt bs, bool rigid, const float *scale, int n, float *f)
 {
   const int lane = threadIdx.x % 32;
-  float     c[2][4] = {};
+  float     c[(NDOF + 15) / 16][4] = {};
 
 #pragma unroll
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < (NDOF + 15) / 16; k++) {
     const int      d  = 16 * k + 2 * (lane % 4);
-    const unsigned b0 = Pack(Dof(u, d, rigid), Dof(u, d + 1, rigid)), b1 = Pack(Dof(u, d + 8, rigid), Dof(u, d + 9, rigid));
+    const unsigned b0 = Pack(Dof<BOX, NDOF>(u, d, bs, rigid), Dof<BOX, NDOF>(u, d + 1, bs, rigid)), b1 = Pack(Dof<BOX, NDOF>(u, d + 8, bs, rigid), Dof<BOX, NDOF>(u, d + 9, bs, rigid));
 
 #pragma unroll
-    for (int m = 0; m < 2; m++)
-      asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                   : "+f"(c[m][0]), "+f"(c[m][1]), "+f"(c[m][2]), "+f"(c[m][3])
-                   : "r"(A.a[m][k][0]), "r"(A.a[m][k][1]), "r"(A.a[m][k][2]), "r"(A.a[m][k][3]), "r"(b0), "r"(b1));
+    for (int m = 0; m < (NDOF + 15) / 16; m++) MultiplyAdd(A.a[m][k], b0, b1, c[m]);
   }
 #pragma unroll
-  for (int m = 0; m < 2; m++)
+  for (int m = 0; m < (NDOF + 15) / 16; m++)
 #pragma unroll
     for (int q = 0; q < 4; q++) {
       const int e = 2 * (lane % 4) + (q & 1), row = 16 * m + lane / 4 + 8 * (q >> 1);
@@ -129,14 +150,16 @@ static __device__ __forceinline__ void Multiply(const Operand<float> &A, const f
     }
 }
 
-template <class V> static __global__ void __launch_bounds__(THREADS) Tensor(const Elements el, bool transpose, bool rigid, const typename Arithmetic<V>::T *__restrict__ scales, const unsigned char *__restrict__ mask, const V *__restrict__ x, V *__restrict__ y)
+/* Cells of a lattice with 24 dofs: a block owns a box of nodes */
+template <class V> static __global__ void __launch_bounds__(THREADS) MultiplyBox(const Elements el, bool transpose, bool rigid, const typename Arithmetic<V>::T *__restrict__ scales, const unsigned char *__restrict__ mask, const V *__restrict__ x, V *__restrict__ y)
 {
   typedef typename Arithmetic<V>::T T;
+  const int                         NDOF = 24;
   extern __shared__ double          memory[];
   T *const                          f = (T *)memory, *const u = f + NEL * NDOF, *const scale = u + 3 * HX * HY * HZ;
   const ElementLattice             &l = el.lattice;
   const int                         i0 = blockIdx.x * TX - 1, j0 = blockIdx.y * TY - 1, k0 = blockIdx.z * TZ - 1, lane = threadIdx.x % 32; /* first element, first node */
-  Operand<T>                        A;
+  Operand<T, NDOF>                  A;
 
   for (int n = threadIdx.x; n < HX * HY * HZ; n += THREADS) {
     const int        i = i0 + n % HX, j = j0 + n / HX % HY, k = k0 + n / HX / HY;
@@ -157,7 +180,7 @@ template <class V> static __global__ void __launch_bounds__(THREADS) Tensor(cons
   for (int g = threadIdx.x / 32; g < GROUPS; g += THREADS / 32) {
     const int e = min(8 * g + lane / 4, NEL - 1);
 
-    Multiply(A, u + 3 * ((e / EX / EY * HY + e / EX % EY) * HX + e % EX), rigid, scale + 8 * g, NEL - 8 * g, f + 8 * g * NDOF);
+    Multiply<true>(A, u + 3 * ((e / EX / EY * HY + e / EX % EY) * HX + e % EX), 3, rigid, scale + 8 * g, NEL - 8 * g, f + 8 * g * NDOF);
   }
   __syncthreads();
   for (int n = threadIdx.x; n < 3 * TX * TY * TZ; n += THREADS) {
@@ -172,24 +195,81 @@ template <class V> static __global__ void __launch_bounds__(THREADS) Tensor(cons
   }
 }
 
-template <class V> static PetscErrorCode Launch(const Elements *el, PetscBool transpose, PetscBool rigid, const ElementVectors *v, cudaStream_t stream)
+/* Any elements: f[n][NDOF] of the n elements from `first` on, to memory */
+template <class V, int NDOF> static __global__ void __launch_bounds__(THREADS) MultiplyList(const Elements el, bool transpose, bool rigid, PetscInt first, PetscInt n, const typename Arithmetic<V>::T *__restrict__ scales, const unsigned char *__restrict__ mask, const V *__restrict__ x, typename Arithmetic<V>::T *__restrict__ f)
+{
+  typedef typename Arithmetic<V>::T T;
+  const int                         warps = THREADS / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  __shared__ T                      gathered[warps][8 * NDOF], scale[warps][8];
+  T *const                          u = gathered[warp];
+  Operand<T, NDOF>                  A;
+
+  LoadOperand(el.K, transpose, A);
+  for (PetscCount group = (PetscCount)blockIdx.x * warps + warp; group < (n + 7) / 8; group += (PetscCount)gridDim.x * warps) {
+    const PetscInt start = first + (PetscInt)group * 8, count = min(8, first + n - start);
+
+    __syncwarp();
+    for (int i = lane; i < 8 * NDOF; i += 32) {
+      const PetscInt e = start + i / NDOF, d = i % NDOF;
+
+      u[i] = i / NDOF >= count ? T(0) : Value(mask, x, (PetscCount)Node(el, e, el.conn ? 0 : FirstNode(el.lattice, e), d / el.bs) * el.bs + d % el.bs);
+    }
+    if (lane < count) scale[warp][lane] = el.ref && el.ref[start + lane] != 0 ? T(0) : scales ? scales[start + lane] : T(1);
+    __syncwarp();
+    Multiply<false>(A, u + lane / 4 * NDOF, el.bs, rigid, scale[warp], count, f + group * 8 * NDOF);
+  }
+}
+
+template <class V> static PetscErrorCode LaunchBox(const Elements *el, PetscBool transpose, PetscBool rigid, const ElementVectors *v, cudaStream_t stream)
 {
   const ElementLattice *l     = &el->lattice;
-  const size_t          bytes = sizeof(typename Arithmetic<V>::T) * (NEL * NDOF + 3 * HX * HY * HZ + 8 * GROUPS);
+  const size_t          bytes = sizeof(typename Arithmetic<V>::T) * (NEL * 24 + 3 * HX * HY * HZ + 8 * GROUPS);
   const dim3            grid((l->nx + TX - 1) / TX, (l->ny + TY - 1) / TY, (l->nz + TZ - 1) / TZ);
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaFuncSetAttribute(Tensor<V>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  Tensor<V><<<grid, THREADS, bytes, stream>>>(*el, transpose, rigid, (const typename Arithmetic<V>::T *)v->scale, v->mask, (const V *)v->x, (V *)v->y);
+  PetscCallCUDA(cudaFuncSetAttribute(MultiplyBox<V>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  MultiplyBox<V><<<grid, THREADS, bytes, stream>>>(*el, transpose, rigid, (const typename Arithmetic<V>::T *)v->scale, v->mask, (const V *)v->x, (V *)v->y);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ElementTensor_CUDA(const Elements *el, PetscBool transpose, PetscBool rigid, const ElementVectors *v, cudaStream_t stream)
+template <class V> static PetscErrorCode LaunchList(const Elements *el, PetscBool transpose, PetscBool rigid, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
+{
+  typedef typename Arithmetic<V>::T T;
+  const PetscInt                    chunk = ElementsInChunk(el, sizeof(T) * el->ndof), warps = THREADS / 32;
+  T                                *f;
+  PetscBool                         isnew;
+
+  PetscFunctionBegin;
+  PetscCall(ElementWorkGet(work, WORK_PRODUCTS, sizeof(T) * (size_t)chunk * el->ndof, (void **)&f, &isnew));
+  for (PetscInt first = 0; first < el->nel; first += chunk) {
+    const PetscInt n      = PetscMin(chunk, el->nel - first);
+    const unsigned blocks = (unsigned)PetscMin(MAX_BLOCKS, ((n + 7) / 8 + warps - 1) / warps);
+
+    if (el->ndof == 24) MultiplyList<V, 24><<<blocks, THREADS, 0, stream>>>(*el, transpose, rigid, first, n, (const T *)v->scale, v->mask, (const V *)v->x, f);
+    else MultiplyList<V, 8><<<blocks, THREADS, 0, stream>>>(*el, transpose, rigid, first, n, (const T *)v->scale, v->mask, (const V *)v->x, f);
+    PetscCallCUDA(cudaGetLastError());
+    PetscCall(ElementScatter_CUDA(el, first, first + n, 0, (PetscBool)(first > 0), NULL, f, v, stream));
+    if (chunk > PETSC_INT_MAX - first) break; /* the next sum would overflow: this was the last one */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <class V> static PetscErrorCode Launch(const Elements *el, PetscBool transpose, PetscBool rigid, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
+{
+  const ElementLattice *l = &el->lattice;
+
+  PetscFunctionBegin;
+  if (!el->conn && el->ndof == 24 && l->bs == 3 && l->ny <= 65535 * TY && l->nz <= 65535 * TZ) PetscCall(LaunchBox<V>(el, transpose, rigid, v, stream));
+  else PetscCall(LaunchList<V>(el, transpose, rigid, v, work, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ElementTensor_CUDA(const Elements *el, PetscBool transpose, PetscBool rigid, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (v->precision == ELEMENT_DOUBLE) PetscCall(Launch<double>(el, transpose, rigid, v, stream));
-  else if (v->precision == ELEMENT_SINGLE) PetscCall(Launch<float>(el, transpose, rigid, v, stream));
-  else PetscCall(Launch<__nv_bfloat16>(el, transpose, rigid, v, stream));
+  if (v->precision == ELEMENT_DOUBLE) PetscCall(Launch<double>(el, transpose, rigid, v, work, stream));
+  else if (v->precision == ELEMENT_SINGLE) PetscCall(Launch<float>(el, transpose, rigid, v, work, stream));
+  else PetscCall(Launch<__nv_bfloat16>(el, transpose, rigid, v, work, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

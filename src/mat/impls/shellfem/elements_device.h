@@ -84,7 +84,8 @@ template <class V> static __device__ __forceinline__ void Finish(const Vectors<V
 
 /* Matrices, and how elements and nodes find each other: lists, or the formula of a lattice (conn NULL) */
 typedef struct {
-  PetscInt         ndof, nel, nen, bs, nnode;
+  PetscInt         ndof, nref, nel, nen, bs, nnode;
+  PetscBool        packed;
   const PetscInt  *ref, *fullindex;
   const Scalar    *K, *full;
   const PetscInt  *conn;
@@ -97,7 +98,9 @@ static inline Elements ElementsCreate(const ElementMatrices *m)
   Elements el = {};
 
   el.ndof      = m->ndof;
+  el.nref      = m->nref;
   el.nel       = m->nel;
+  el.packed    = m->packed;
   el.ref       = m->ref;
   el.fullindex = m->fullindex;
   el.K         = (const Scalar *)m->K;
@@ -134,7 +137,7 @@ static inline unsigned Blocks(PetscCount n)
 }
 
 /* Corner a of a lattice's element, counted from its first node */
-static __device__ __forceinline__ PetscInt Corner(const ElementLattice &l, PetscInt a)
+static __host__ __device__ __forceinline__ PetscInt Corner(const ElementLattice &l, PetscInt a)
 {
   return ((a >> 2) * l.ny + ((a >> 1) & 1)) * l.nx + (a & 1);
 }
@@ -162,7 +165,7 @@ static __device__ __forceinline__ PetscInt ElementsAround(const Elements &el, Pe
 }
 
 /* First node of a lattice's element */
-static __device__ __forceinline__ PetscInt FirstNode(const ElementLattice &l, PetscInt e)
+static __host__ __device__ __forceinline__ PetscInt FirstNode(const ElementLattice &l, PetscInt e)
 {
   const PetscInt row = e / (l.nx - 1);
 
@@ -182,7 +185,16 @@ static __device__ __forceinline__ const Scalar *Matrix(const Elements &el, Petsc
 
   *full = ref == ELEMENT_FULL;
   if (ref == ELEMENT_NONE) return NULL;
-  return *full ? el.full + el.fullindex[e] * size : el.K + ref * size;
+  return *full ? el.full + el.fullindex[e] * (el.packed ? (PetscCount)el.ndof * (el.ndof + 1) / 2 : size) : el.K + ref * size;
+}
+
+/* One entry of it */
+static __device__ __forceinline__ Scalar Entry(const Elements &el, const Scalar *K, bool full, PetscInt r, PetscInt c)
+{
+  if (!full || !el.packed) return K[(PetscCount)r * el.ndof + c];
+  const PetscInt i = min(r, c), j = max(r, c);
+
+  return K[i * (2 * el.ndof - i - 1) / 2 + j];
 }
 
 /* An entry of x, zero where the mask is 0 */
