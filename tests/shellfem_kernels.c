@@ -3,6 +3,7 @@ static char help[] = "Element kernels of MATSHELLFEM against an assembled matrix
                      "  -bs n           : dofs of a node\n"
                      "  -mesh           : the same elements by connectivity, nodes in random order\n"
                      "  -nen n          : with -mesh: elements of n random nodes instead\n"
+                     "  -order o        : with -mesh: nodes of a hexahedron as binary numbers, or as vtk or plex have them\n"
                      "  -material m     : isotropic, orthotropic, anisotropic, dynamic (with mass), random\n"
                      "  -nref n         : reference matrices, taken in random order\n"
                      "  -void f, -full f: fraction of elements that do not exist, that have a matrix of their own\n"
@@ -23,6 +24,8 @@ typedef struct {
   ElementLattice  lattice;
   ElementMesh     mesh; /* connectivity: always there for the assembly, nodes in the order of the lattice or another */
   ElementPlan     plan;
+  PetscInt        corner[8]; /* what the plan of a mesh found */
+  PetscInt        place[8]; /* where node a of an element is, in binary */
   PetscInt        dim, nnode, n;
   unsigned char  *mask;
   PetscInt       *ref, *fullindex; /* what m.ref and m.fullindex point to */
@@ -41,6 +44,7 @@ typedef struct {
   ElementMatrices  dm;
   ElementMesh      dmesh;
   ElementAdjacency daround;
+  ElementTiles     dtiles;
   unsigned char   *dmask;
 #endif
 } Problem;
@@ -182,7 +186,7 @@ static PetscErrorCode CreateConnectivity(Problem *p, PetscInt nen)
       if (nen)
         conn[e * nen + a] = number[(7 * e + a) % p->nnode];
       else
-        conn[e * corners + a] = number[((k + (a >> 2)) * l->ny + j + ((a >> 1) & 1)) * l->nx + i + (a & 1)];
+        conn[e * corners + a] = number[((k + (p->place[a] >> 2)) * l->ny + j + ((p->place[a] >> 1) & 1)) * l->nx + i + (p->place[a] & 1)];
     }
   }
   for (PetscInt i = 0; i < p->nnode; i++) {
@@ -199,6 +203,7 @@ static PetscErrorCode CreateConnectivity(Problem *p, PetscInt nen)
 static PetscErrorCode CreateMatrices(Problem *p, PetscInt nref, const char *material, PetscReal none, PetscReal full, PetscReal mask)
 {
   const PetscCount size = (PetscCount)p->m.ndof * p->m.ndof;
+  const PetscInt   bs   = p->lattice.bs;
   PetscScalar     *K, *scale, *own;
   PetscInt         nfull = 0;
 
@@ -209,7 +214,15 @@ static PetscErrorCode CreateMatrices(Problem *p, PetscInt nref, const char *mate
   if (material[0] == 'r')
     PetscCall(Fill(p, nref * size, K));
   else
-    for (PetscInt r = 0; r < nref; r++) ElementMatrix(p->dim, p->lattice.bs, material, 0.6 + 0.3 * r, K + r * size);
+    for (PetscInt r = 0; r < nref; r++) {
+      PetscScalar *binary;
+
+      PetscCall(PetscMalloc1(size, &binary));
+      ElementMatrix(p->dim, p->lattice.bs, material, 0.6 + 0.3 * r, binary);
+      for (PetscInt i = 0; i < p->m.ndof; i++)
+        for (PetscInt j = 0; j < p->m.ndof; j++) K[r * size + i * p->m.ndof + j] = binary[(p->place[i / bs] * bs + i % bs) * p->m.ndof + p->place[j / bs] * bs + j % bs];
+      PetscCall(PetscFree(binary));
+    }
   for (PetscInt e = 0; e < p->m.nel; e++) {
     PetscBool yes = PETSC_FALSE;
     PetscReal v;
@@ -342,6 +355,26 @@ static PetscErrorCode VectorFromDevice(Problem *p, PetscCount n, const void *dev
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CreateDeviceTiles(Problem *p)
+{
+  ElementTiles t;
+  PetscBool    ok;
+
+  PetscFunctionBeginUser;
+  PetscCall(ElementTilesCreate(&p->mesh, p->m.nel, p->nnode, p->corner, &t, &ok));
+  PetscCall(Check("tiles", !ok, 0));
+  p->dtiles = t;
+  PetscCall(ToDevice(p, t.nodestart, (t.ntile + 1) * sizeof(PetscInt), &p->dtiles.nodestart));
+  PetscCall(ToDevice(p, t.owned, t.ntile * sizeof(PetscInt), &p->dtiles.owned));
+  PetscCall(ToDevice(p, t.node, t.nodestart[t.ntile] * sizeof(PetscInt), &p->dtiles.node));
+  PetscCall(ToDevice(p, t.elementstart, (t.ntile + 1) * sizeof(PetscInt), &p->dtiles.elementstart));
+  PetscCall(ToDevice(p, t.element, t.elementstart[t.ntile] * sizeof(PetscInt), &p->dtiles.element));
+  PetscCall(ToDevice(p, t.corner, t.elementstart[t.ntile] * 8 * sizeof(unsigned short), &p->dtiles.corner));
+  PetscCall(ToDevice(p, t.valence, t.nodestart[t.ntile], &p->dtiles.valence));
+  PetscCall(ElementTilesDestroy(&t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateDevice(Problem *p)
 {
   const size_t    size = sizeof(PetscScalar) * p->m.ndof * p->m.ndof, around = (size_t)p->m.nel * p->mesh.nen;
@@ -375,6 +408,7 @@ static PetscErrorCode CreateDevice(Problem *p)
   PetscCall(PetscFree(start));
   PetscCall(PetscFree(element));
   PetscCall(PetscFree(corner));
+  if (p->usemesh && p->plan) PetscCall(CreateDeviceTiles(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -424,7 +458,7 @@ static PetscErrorCode ApplyDevice(Problem *p, PetscBool transpose, PetscBool mas
   else
     PetscCall(VectorToDevice(p, p->n, z, PETSC_FALSE, &v.z));
   if (p->usemesh)
-    PetscCall(ElementApplyMesh_CUDA(p->kernel, &p->dm, &p->dmesh, &p->daround, p->nnode, transpose, &v, &p->work, NULL));
+    PetscCall(ElementApplyMesh_CUDA(p->kernel, &p->dm, &p->dmesh, &p->daround, &p->dtiles, p->plan, p->nnode, transpose, &v, &p->work, NULL));
   else
     PetscCall(ElementApplyLattice_CUDA(p->kernel, &p->dm, &p->lattice, p->plan, transpose, &v, &p->work, NULL));
   PetscCall(VectorFromDevice(p, p->n, v.y, y));
@@ -574,7 +608,7 @@ static PetscBool ActsOnDifferences(const Problem *p)
 {
 #if PetscDefined(HAVE_CUDA)
   if (p->gpu && (p->kernel == ELEMENT_KERNEL_THREESTAGE || p->kernel == ELEMENT_KERNEL_FUSED || p->kernel == ELEMENT_KERNEL_DMMA)) return PETSC_FALSE;
-  if (p->gpu && p->usemesh) return (PetscBool)(p->precision != ELEMENT_DOUBLE);
+  if (p->gpu && p->usemesh) return (PetscBool)(p->precision != ELEMENT_DOUBLE || (p->plan && p->kernel != ELEMENT_KERNEL_NODE));
 #endif
   return (PetscBool)(p->plan && !p->usemesh);
 }
@@ -680,6 +714,9 @@ int main(int argc, char **argv)
   PetscInt  nodes[3] = {7, 6, 5}, three = 3, bs = 3, nref = 1, nen = 0, seed = 1;
   PetscReal none = 0, full = 0, mask = 0.2;
   PetscBool parity       = PETSC_FALSE;
+  PetscInt  order        = 0;
+  const char *const orders[]     = {"binary", "vtk", "plex"};
+  const PetscInt    places[3][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 3, 2, 4, 5, 7, 6}, {0, 2, 3, 1, 4, 5, 7, 6}};
   char      material[32] = "isotropic";
   Mat       A;
 
@@ -721,9 +758,12 @@ int main(int argc, char **argv)
   p.lattice.bs = bs;
   p.dim        = nodes[2] > 1 ? 3 : 2;
   p.nnode      = nodes[0] * nodes[1] * nodes[2];
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-order", orders, 3, &order, NULL));
+  for (PetscInt a = 0; a < 8; a++) p.place[a] = places[order][a];
   PetscCall(CreateConnectivity(&p, nen));
   PetscCall(CreateMatrices(&p, nref, material, none, full, mask));
   if (!p.usemesh) PetscCall(ElementPlanCreateLattice(&p.m, &p.lattice, &p.plan));
+  else if (p.dim == 3 && !nen && bs == 3 && nref == 1) PetscCall(ElementPlanCreateHex(&p.m, bs, p.corner, &p.plan));
   PetscCall(Check("the form that was expected", parity != (p.plan != NULL), 0));
 #if PetscDefined(HAVE_CUDA)
   if (p.gpu) PetscCall(CreateDevice(&p));
@@ -776,7 +816,10 @@ int main(int argc, char **argv)
       args: -parity -bs 2 -void 0.3 -nref 3 -nodes 70,4,1
     test:
       suffix: mesh
-      args: -mesh -material {{isotropic orthotropic}} -void 0.1 -nref {{1 3}}
+      args: -mesh -material {{isotropic orthotropic}} -void 0.1 -nref 3
+    test:
+      suffix: hexahedra
+      args: -parity -mesh -material {{isotropic orthotropic}} -void 0.1 -order {{binary vtk plex}}
     test:
       suffix: mesh_quad
       args: -mesh -bs 2 -nodes 9,8,1
@@ -836,7 +879,7 @@ int main(int argc, char **argv)
     test:
       suffix: gpu_mesh
       output_file: output/shellfem_kernels_gpu_elastic.out
-      args: -mesh -void 0.1 -nref {{1 3}}
+      args: -mesh -void 0.1 -nref 3
     test:
       suffix: gpu_scalar
       output_file: output/shellfem_kernels_gpu_scalar.out
@@ -887,8 +930,16 @@ int main(int argc, char **argv)
       args: -parity -bs 1 -kernel {{threestage fused}} -precision {{double single}}
     test:
       suffix: gpu_kernels_mesh
-      output_file: output/shellfem_kernels_gpu_elastic.out
-      args: -mesh -void 0.1 -kernel {{threestage fused}} -precision {{double single}}
+      output_file: output/shellfem_kernels_gpu_hexahedra.out
+      args: -parity -mesh -void 0.1 -kernel {{threestage fused node}} -precision {{double single}}
+    test:
+      suffix: gpu_kernels_hexahedra
+      output_file: output/shellfem_kernels_gpu_hexahedra.out
+      args: -parity -mesh -void 0.1 -order {{binary vtk plex}} -precision {{double single bfloat16}} -nodes 23,14,17 -material {{isotropic orthotropic}}
+    test:
+      suffix: gpu_kernels_hexahedra_full
+      output_file: output/shellfem_kernels_gpu_hexahedra_general.out
+      args: -parity -mesh -void 0.1 -full 0.2 -order vtk -nodes 9,8,7
     test:
       suffix: gpu_kernels_mesh_low
       output_file: output/shellfem_kernels_gpu_elastic.out

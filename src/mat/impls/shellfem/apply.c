@@ -134,10 +134,13 @@ static PetscErrorCode MatShellFEMApplyGroup_Host(Mat A, ShellFEMGroup g, PetscBo
 static PetscErrorCode MatShellFEMPlan(Mat A, ShellFEMGroup g)
 {
   PetscFunctionBegin;
-  if (g && !g->planned && g->iscells) {
+  if (g && !g->planned) {
     const ElementMatrices m = ShellFEMGroupMatrices(g);
 
-    PetscCall(ElementPlanCreateLattice(&m, &((Mat_ShellFEM *)A->data)->box, &g->plan));
+    if (g->iscells)
+      PetscCall(ElementPlanCreateLattice(&m, &((Mat_ShellFEM *)A->data)->box, &g->plan));
+    else if (g->nen == 8 && g->bs == 3 && g->nref == 1)
+      PetscCall(ElementPlanCreateHex(&m, g->bs, g->corner, &g->plan));
     g->planned = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -207,7 +210,7 @@ static PetscErrorCode MatShellFEMIsOnce(Mat A, Vec x, PetscBool *once)
 #if PetscDefined(HAVE_CUDA)
   if (MatUsesDevice_ShellFEM(A, x) && a->precision == ELEMENT_PETSC && !a->S && (!a->L || a->masked) && !a->scatter) {
     *once = (PetscBool)(a->lattice ? a->boxisglobal && !a->groups : a->groups && !a->groups->next);
-    if (*once) PetscCall(MatShellFEMPlan(A, a->lattice));
+    if (*once) PetscCall(MatShellFEMPlan(A, a->lattice ? a->lattice : a->groups));
     if (*once && a->D) PetscCall(VecFollow(&a->D, x));
   }
 #endif
@@ -228,7 +231,7 @@ static PetscErrorCode MatShellFEMGetWork(Mat A, Vec x, Vec *work)
 /* y += d .* x */
 static PetscErrorCode MatShellFEMAddDiagonal(Mat A, Vec *d, Vec x, Vec y)
 {
-  Vec w;
+  Vec w = NULL;
 
   PetscFunctionBegin;
   PetscCall(VecFollow(d, x));

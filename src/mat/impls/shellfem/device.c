@@ -15,11 +15,15 @@ typedef struct {
   ElementMatrices  m;
   ElementMesh      mesh;
   ElementAdjacency around;
+  ElementTiles     tiles;
   PetscInt         nnode;
   unsigned char   *mask, *nodemask;
   void            *scale[3]; /* for each ElementPrecision that was asked for, PetscScalar's always */
   ElementWork      work;
   PetscInt         nref, nfull; /* room for matrices */
+  PetscBool        tiled;       /* or it was tried, */
+  PetscInt         corner[8];   /* with the nodes in this order */
+  PetscInt64       tilebytes;
   PetscBool        voids;       /* void elements have the scale zero here */
 } DeviceGroup;
 
@@ -32,6 +36,16 @@ struct _n_ShellFEMDevice {
   PetscBool        Dirichlet; /* D is zero wherever the mask is 1 */
 };
 
+static PetscErrorCode DeviceGroupFreeTiles(DeviceGroup *d)
+{
+  void *const all[] = {d->tiles.nodestart, d->tiles.owned, d->tiles.node, d->tiles.elementstart, d->tiles.element, d->tiles.corner, d->tiles.valence};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) PetscCallCUDA(cudaFree(all[k]));
+  PetscCall(PetscMemzero(&d->tiles, sizeof(d->tiles)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DeviceGroupFree(DeviceGroup *d)
 {
   const void *const all[] = {d->m.K, d->m.ref, d->m.full, d->m.fullindex, d->mesh.conn, d->around.start, d->around.element, d->around.corner, d->mask, d->nodemask, d->scale[0], d->scale[1], d->scale[2]};
@@ -39,6 +53,7 @@ static PetscErrorCode DeviceGroupFree(DeviceGroup *d)
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) PetscCallCUDA(cudaFree((void *)all[k]));
   PetscCall(ElementWorkDestroy(&d->work));
+  PetscCall(DeviceGroupFreeTiles(d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -274,15 +289,48 @@ static PetscErrorCode MatShellFEMGetLow(Mat A, DeviceGroup *d, ElementPrecision 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Tiles for the kernel of hexahedra, where their matrix allows it: made once for each numbering of the elements */
+static PetscErrorCode DeviceGroupSetTiles(Mat A, DeviceGroup *d)
+{
+  Mat_ShellFEM     *a    = (Mat_ShellFEM *)A->data;
+  ShellFEMGroup     g    = d->g;
+  const ElementMesh mesh = {g->nen, g->bs, g->conn};
+  ElementTiles      t;
+  PetscBool         ok;
+
+  PetscFunctionBegin;
+  if (d->tiled && g->plan && memcmp(d->corner, g->corner, sizeof(d->corner))) { /* another matrix, which takes the nodes in another order */
+    PetscCall(DeviceGroupFreeTiles(d));
+    d->tiled = PETSC_FALSE;
+  }
+  if (d->tiled || g->iscells || !g->plan || g->nref != 1 || (a->kernel != ELEMENT_KERNEL_AUTO && a->kernel != ELEMENT_KERNEL_PARITY)) PetscFunctionReturn(PETSC_SUCCESS);
+  d->tiled = PETSC_TRUE;
+  PetscCall(PetscArraycpy(d->corner, g->corner, 8));
+  PetscCall(ElementTilesCreate(&mesh, g->nel, d->nnode, g->corner, &t, &ok));
+  if (!ok) PetscFunctionReturn(PETSC_SUCCESS);
+  d->tiles = t;
+  PetscCall(TrefoilUpload(sizeof(PetscInt) * ((size_t)t.ntile + 1), t.nodestart, (void **)&d->tiles.nodestart));
+  PetscCall(TrefoilUpload(sizeof(PetscInt) * (size_t)t.ntile, t.owned, (void **)&d->tiles.owned));
+  PetscCall(TrefoilUpload(sizeof(PetscInt) * (size_t)t.nodestart[t.ntile], t.node, (void **)&d->tiles.node));
+  PetscCall(TrefoilUpload(sizeof(PetscInt) * ((size_t)t.ntile + 1), t.elementstart, (void **)&d->tiles.elementstart));
+  PetscCall(TrefoilUpload(sizeof(PetscInt) * (size_t)t.elementstart[t.ntile], t.element, (void **)&d->tiles.element));
+  PetscCall(TrefoilUpload(8 * sizeof(unsigned short) * (size_t)t.elementstart[t.ntile], t.corner, (void **)&d->tiles.corner));
+  PetscCall(TrefoilUpload((size_t)t.nodestart[t.ntile], t.valence, (void **)&d->tiles.valence));
+  d->tilebytes = (PetscInt64)t.nodestart[t.ntile] * 5 + (PetscInt64)t.elementstart[t.ntile] * 20;
+  PetscCall(ElementTilesDestroy(&t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Launch(Mat A, DeviceGroup *d, PetscBool transpose, const ElementVectors *v, cudaStream_t stream)
 {
   Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
 
   PetscFunctionBegin;
+  PetscCall(DeviceGroupSetTiles(A, d));
   if (d->g->iscells)
     PetscCall(ElementApplyLattice_CUDA(a->kernel, &d->m, &a->box, d->g->plan, transpose, v, &d->work, stream));
   else
-    PetscCall(ElementApplyMesh_CUDA(a->kernel, &d->m, &d->mesh, &d->around, d->nnode, transpose, v, &d->work, stream));
+    PetscCall(ElementApplyMesh_CUDA(a->kernel, &d->m, &d->mesh, &d->around, &d->tiles, d->g->plan, d->nnode, transpose, v, &d->work, stream));
   PetscCall(PetscLogGpuFlops(2.0 * d->g->nel * d->g->ndof * (PetscLogDouble)d->g->ndof));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -469,6 +517,7 @@ PetscErrorCode MatShellFEMDeviceBytes(Mat A, PetscInt64 *bytes)
 
     *bytes += size * (d->nref + d->nfull) + (d->m.ref ? nel * (PetscInt64)sizeof(PetscInt) : 0) + (d->m.full ? nel * (PetscInt64)sizeof(PetscInt) : 0);
     if (!d->g->iscells) *bytes += nel * d->g->nen * (PetscInt64)(2 * sizeof(PetscInt) + sizeof(unsigned short)) + (d->nnode + 1) * (PetscInt64)sizeof(PetscCount);
+    *bytes += d->tilebytes;
     if (d->mask) *bytes += (PetscInt64)d->nnode * (d->g->bs + 1);
     for (int p = 0; p < 3; p++) *bytes += d->scale[p] ? nel * (PetscInt64)(p == ELEMENT_DOUBLE ? sizeof(double) : sizeof(float)) : 0;
   }

@@ -59,7 +59,7 @@ static PetscErrorCode LaunchFinish(PetscCount n, const ElementVectors *v, cudaSt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const char *ElementKernelNeeds(ElementKernel kernel, const ElementMatrices *m, const ElementMesh *mesh, const ElementLattice *lattice, ElementPlan plan, const ElementVectors *v)
+const char *ElementKernelNeeds(ElementKernel kernel, const ElementMatrices *m, const ElementMesh *mesh, const ElementLattice *lattice, const ElementTiles *tiles, ElementPlan plan, const ElementVectors *v)
 {
   switch (kernel) {
   case ELEMENT_KERNEL_THREESTAGE:
@@ -69,7 +69,7 @@ const char *ElementKernelNeeds(ElementKernel kernel, const ElementMatrices *m, c
     if (m->ndof != 24 && m->ndof != 8) return "elements with 24 or 8 dofs";
     return v->precision == ELEMENT_BFLOAT16 ? "precision double or single" : NULL;
   case ELEMENT_KERNEL_PARITY:
-    return mesh || !ElementMarchFits(m, lattice, plan, v) ? "cells of a DMDA with 3 dofs for each node and one reference matrix with the symmetries of a box" : NULL;
+    return (mesh ? ElementTilesFit(m, mesh, tiles, plan, v) : ElementMarchFits(m, lattice, plan, v)) ? NULL : "hexahedra with 3 dofs for each node and one reference matrix with the symmetries of a box";
   case ELEMENT_KERNEL_DMMA:
   case ELEMENT_KERNEL_WMMA:
     if (m->nref > 1) return "one reference matrix for all elements";
@@ -108,16 +108,17 @@ PetscErrorCode ElementMatricesPack(const ElementMatrices *m, PetscInt nfull, Pet
 }
 
 /* y = the sum of the elements, those with matrices of their own included; the node kernel does the whole product if there are none */
-static PetscErrorCode Sum(ElementKernel kernel, const Elements *el, const ElementMatrices *m, ElementPlan plan, PetscBool transpose, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
+static PetscErrorCode Sum(ElementKernel kernel, const Elements *el, const ElementMatrices *m, const ElementTiles *tiles, ElementPlan plan, PetscBool transpose, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
 {
   PetscBool rigid = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (plan) (void)ElementPlanGetParity(plan, transpose, &rigid);
+  if (plan && !el->conn) (void)ElementPlanGetParity(plan, transpose, &rigid);
   else rigid = (PetscBool)(m->rigid && v->precision != ELEMENT_DOUBLE);
   if (!el->nel || !el->nref) PetscCallCUDA(cudaMemsetAsync(v->y, 0, ElementPrecisionSize(v->precision) * (size_t)el->nnode * el->bs, stream));
   else if (kernel == ELEMENT_KERNEL_THREESTAGE) PetscCall(ElementThreeStage_CUDA(el, transpose, v, work, stream));
   else if (kernel == ELEMENT_KERNEL_FUSED) PetscCall(ElementFused_CUDA(el, transpose, v, work, stream));
+  else if (kernel == ELEMENT_KERNEL_PARITY && el->conn) PetscCall(ElementTiles_CUDA(el, tiles, plan, transpose, v, stream));
   else if (kernel == ELEMENT_KERNEL_PARITY) PetscCall(ElementMarch_CUDA(m, &el->lattice, plan, transpose, v, stream));
   else if (kernel == ELEMENT_KERNEL_DMMA || kernel == ELEMENT_KERNEL_WMMA) PetscCall(ElementTensor_CUDA(el, transpose, rigid, v, work, stream));
   else PetscCall(ElementNode_CUDA(el, transpose, rigid, v, work, stream));
@@ -125,7 +126,7 @@ static PetscErrorCode Sum(ElementKernel kernel, const Elements *el, const Elemen
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Apply(ElementKernel kernel, const Elements *el, const ElementMatrices *m, const ElementMesh *mesh, ElementPlan plan, PetscBool transpose, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
+static PetscErrorCode Apply(ElementKernel kernel, const Elements *el, const ElementMatrices *m, const ElementMesh *mesh, const ElementTiles *tiles, ElementPlan plan, PetscBool transpose, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
 {
   const PetscCount n     = (PetscCount)el->nnode * el->bs;
   const size_t     bytes = ElementPrecisionSize(v->precision) * (size_t)n;
@@ -135,11 +136,11 @@ static PetscErrorCode Apply(ElementKernel kernel, const Elements *el, const Elem
 
   PetscFunctionBegin;
   PetscCall(ElementCheckReal());
-  if (kernel == ELEMENT_KERNEL_AUTO) kernel = ElementKernelNeeds(ELEMENT_KERNEL_PARITY, m, mesh, &el->lattice, plan, v) ? ELEMENT_KERNEL_NODE : ELEMENT_KERNEL_PARITY;
-  needs = ElementKernelNeeds(kernel, m, mesh, &el->lattice, plan, v);
+  if (kernel == ELEMENT_KERNEL_AUTO) kernel = ElementKernelNeeds(ELEMENT_KERNEL_PARITY, m, mesh, &el->lattice, tiles, plan, v) ? ELEMENT_KERNEL_NODE : ELEMENT_KERNEL_PARITY;
+  needs = ElementKernelNeeds(kernel, m, mesh, &el->lattice, tiles, plan, v);
   PetscCheck(!needs, PETSC_COMM_SELF, PETSC_ERR_SUP, "The kernel %s of MATSHELLFEM needs %s; use -mat_shellfem_kernel auto", ElementKernels[kernel], needs);
   if (el->nel && el->nref && !m->full && (kernel == ELEMENT_KERNEL_PARITY || kernel == ELEMENT_KERNEL_NODE)) { /* they do the whole product */
-    PetscCall(Sum(kernel, el, m, plan, transpose, v, work, stream));
+    PetscCall(Sum(kernel, el, m, tiles, plan, transpose, v, work, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   sum.D = sum.z = sum.dinv = NULL;
@@ -150,17 +151,17 @@ static PetscErrorCode Apply(ElementKernel kernel, const Elements *el, const Elem
     PetscCallCUDA(cudaMemcpyAsync(z, v->y, bytes, cudaMemcpyDeviceToDevice, stream));
     rest.z = z;
   }
-  PetscCall(Sum(kernel, el, m, plan, transpose, &sum, work, stream));
+  PetscCall(Sum(kernel, el, m, tiles, plan, transpose, &sum, work, stream));
   PetscCall(LaunchFinish(n, &rest, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ElementApplyMesh_CUDA(ElementKernel kernel, const ElementMatrices *m, const ElementMesh *mesh, const ElementAdjacency *around, PetscInt nnode, PetscBool transpose, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
+PetscErrorCode ElementApplyMesh_CUDA(ElementKernel kernel, const ElementMatrices *m, const ElementMesh *mesh, const ElementAdjacency *around, const ElementTiles *tiles, ElementPlan plan, PetscInt nnode, PetscBool transpose, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
 {
   const Elements el = ElementsCreateMesh(m, mesh, around, nnode);
 
   PetscFunctionBegin;
-  PetscCall(Apply(kernel, &el, m, mesh, NULL, transpose, v, work, stream));
+  PetscCall(Apply(kernel, &el, m, mesh, tiles, plan, transpose, v, work, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -169,6 +170,6 @@ PetscErrorCode ElementApplyLattice_CUDA(ElementKernel kernel, const ElementMatri
   const Elements el = ElementsCreateLattice(m, lattice);
 
   PetscFunctionBegin;
-  PetscCall(Apply(kernel, &el, m, NULL, plan, transpose, v, work, stream));
+  PetscCall(Apply(kernel, &el, m, NULL, NULL, plan, transpose, v, work, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,7 +11,7 @@
 */
 #pragma once
 
-#include "element.h"
+#include "element_tiles.h"
 #include <petscdevice_cuda.h>
 
 /*
@@ -55,7 +55,7 @@ typedef struct {
   be transposed. mesh NULL: the lattice. The matrices may be those in host memory; of the vectors only precision, mask
   and nodemask matter.
 */
-PETSC_EXTERN const char *ElementKernelNeeds(ElementKernel, const ElementMatrices *, const ElementMesh *mesh, const ElementLattice *, ElementPlan, const ElementVectors *);
+PETSC_EXTERN const char *ElementKernelNeeds(ElementKernel, const ElementMatrices *, const ElementMesh *mesh, const ElementLattice *, const ElementTiles *, ElementPlan, const ElementVectors *);
 
 /*
   Matrices of single elements that are all symmetric to rounding take half of the memory and time when they are packed: the
@@ -65,8 +65,8 @@ PETSC_EXTERN const char *ElementKernelNeeds(ElementKernel, const ElementMatrices
 */
 PETSC_EXTERN PetscErrorCode ElementMatricesPack(const ElementMatrices *m, PetscInt nfull, PetscScalar **packed);
 
-/* The product, with A or A^T. nnode: local nodes */
-PETSC_EXTERN PetscErrorCode ElementApplyMesh_CUDA(ElementKernel, const ElementMatrices *, const ElementMesh *, const ElementAdjacency *, PetscInt nnode, PetscBool transpose, const ElementVectors *, ElementWork *, cudaStream_t);
+/* The product, with A or A^T. nnode: local nodes; tiles, with the plan of ElementPlanCreateHex(): NULL, or for the fastest kernel of meshes */
+PETSC_EXTERN PetscErrorCode ElementApplyMesh_CUDA(ElementKernel, const ElementMatrices *, const ElementMesh *, const ElementAdjacency *, const ElementTiles *, ElementPlan, PetscInt nnode, PetscBool transpose, const ElementVectors *, ElementWork *, cudaStream_t);
 PETSC_EXTERN PetscErrorCode ElementApplyLattice_CUDA(ElementKernel, const ElementMatrices *, const ElementLattice *, ElementPlan, PetscBool transpose, const ElementVectors *, ElementWork *, cudaStream_t);
 
 /* d += block diagonal, energy = u_e^T K v_e, layouts as in element.h, in PetscScalar */

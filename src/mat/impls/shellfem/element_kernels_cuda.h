@@ -6,6 +6,7 @@
 */
 #pragma once
 
+#include "element_tiles.h"
 #include "elements_device.h"
 
 /* element_node_cuda.cu: the whole product. rigid: act on differences */
@@ -28,6 +29,10 @@ PETSC_INTERN PetscErrorCode ElementFull_CUDA(const Elements *, PetscBool transpo
 PETSC_INTERN PetscErrorCode ElementScatter_CUDA(const Elements *, PetscInt first, PetscInt end, PetscInt ref, PetscBool add, const void *scale, const void *f, const ElementVectors *, cudaStream_t);
 PETSC_INTERN PetscInt       ElementsInChunk(const Elements *, size_t bytes);
 PETSC_INTERN PetscErrorCode ElementWorkMatrices(const Elements *, ElementPrecision, ElementWork *, const void **K, cudaStream_t);
+
+/* element_tile_cuda.cu: meshes of hexahedra with 3 dofs and one reference matrix of parity form; does the whole product */
+PETSC_INTERN PetscBool      ElementTilesFit(const ElementMatrices *, const ElementMesh *, const ElementTiles *, ElementPlan, const ElementVectors *);
+PETSC_INTERN PetscErrorCode ElementTiles_CUDA(const Elements *, const ElementTiles *, ElementPlan, PetscBool transpose, const ElementVectors *, cudaStream_t);
 
 /* Device memory of at least that size, kept in the work space for the next call; slot: who asks */
 typedef enum {

@@ -42,7 +42,8 @@ struct _n_ShellFEMGroup {
   PetscScalar  *full;
   PetscScalar  *work;    /* one matrix, in the order of the lattice's corners */
   PetscBool     iscells; /* the lattice group */
-  ElementPlan   plan;    /* of the lattice, for the current reference matrices */
+  ElementPlan   plan;      /* of the lattice, or of hexahedra on the GPU, for the current reference matrices */
+  PetscInt      corner[8]; /* which node of those hexahedra the plan takes for each corner */
   PetscBool     planned;
   ShellFEMGroup next;
 };
