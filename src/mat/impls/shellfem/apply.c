@@ -203,11 +203,11 @@ static PetscErrorCode MatShellFEMApplyElements(Mat A, PetscBool transpose, Petsc
 /* Is the product one launch on the GPU, without ghosts or anything else that is added? */
 static PetscErrorCode MatShellFEMIsOnce(Mat A, Vec x, PetscBool *once)
 {
-  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
-
   PetscFunctionBegin;
   *once = PETSC_FALSE;
 #if PetscDefined(HAVE_CUDA)
+  Mat_ShellFEM *a = (Mat_ShellFEM *)A->data;
+
   if (MatUsesDevice_ShellFEM(A, x) && a->precision == ELEMENT_PETSC && !a->S && (!a->L || a->masked) && !a->scatter) {
     *once = (PetscBool)(a->lattice ? a->boxisglobal && !a->groups : a->groups && !a->groups->next);
     if (*once) PetscCall(MatShellFEMPlan(A, a->lattice ? a->lattice : a->groups));
