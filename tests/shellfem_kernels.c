@@ -7,11 +7,13 @@ static char help[] = "Element kernels of MATSHELLFEM against an assembled matrix
                      "  -material m     : isotropic, orthotropic, anisotropic, dynamic (with mass), random\n"
                      "  -nref n         : reference matrices, taken in random order\n"
                      "  -void f, -full f: fraction of elements that do not exist, that have a matrix of their own\n"
+                     "  -pack           : those matrices are symmetric, and packed on the GPU\n"
                      "  -mask f         : fraction of dofs held by Dirichlet conditions\n"
                      "  -parity         : the parity form is expected\n"
                      "  -gpu            : the CUDA kernels\n"
                      "  -kernel k       : which of them\n"
-                     "  -precision p    : double, single or bfloat16 storage of vectors\n\n";
+                     "  -precision p    : double, single or bfloat16 storage of vectors\n"
+                     "  -work bytes     : limit of the work space\n\n";
 
 #include <trefoil.h>
 #include "../src/mat/impls/shellfem/element.h"
@@ -29,7 +31,7 @@ typedef struct {
   PetscInt        dim, nnode, n;
   unsigned char  *mask;
   PetscInt       *ref, *fullindex; /* what m.ref and m.fullindex point to */
-  PetscBool       usemesh, gpu, elastic, symmetric;
+  PetscBool       usemesh, gpu, elastic, symmetric, pack;
   PetscRandom     random;
   PetscReal      *coordinates; /* [nnode][3] */
   void           *device[32];  /* what has to be freed there */
@@ -247,6 +249,11 @@ static PetscErrorCode CreateMatrices(Problem *p, PetscInt nref, const char *mate
   }
   PetscCall(PetscMalloc1(nfull * size, &own));
   PetscCall(Fill(p, nfull * size, own));
+  for (PetscCount k = 0; k < nfull * size && p->pack; k++) {
+    const PetscCount row = k % size / p->m.ndof, col = k % p->m.ndof;
+
+    if (row > col) own[k] = own[k - k % size + col * p->m.ndof + row];
+  }
   p->m.nref      = nref;
   p->m.K         = K;
   p->m.scale     = scale;
@@ -262,7 +269,7 @@ static PetscErrorCode CreateMatrices(Problem *p, PetscInt nref, const char *mate
     p->mask[i] = !yes;
   }
   p->elastic   = (PetscBool)((material[0] == 'i' || material[0] == 'o') && full == 0);
-  p->symmetric = (PetscBool)(material[0] != 'r' && full == 0);
+  p->symmetric = (PetscBool)(material[0] != 'r' && (full == 0 || p->pack));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -375,6 +382,18 @@ static PetscErrorCode CreateDeviceTiles(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Does the kernel refuse these elements? Then that is the test. */
+static PetscErrorCode IsRefused(Problem *p, PetscBool *refused)
+{
+  const ElementVectors v     = {.precision = p->precision};
+  const char          *needs = ElementKernelNeeds(p->kernel, &p->m, p->usemesh ? &p->mesh : NULL, &p->lattice, &p->dtiles, p->plan, &v);
+
+  PetscFunctionBeginUser;
+  *refused = (PetscBool)(needs != NULL);
+  if (needs) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "needs %s\n", needs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateDevice(Problem *p)
 {
   const size_t    size = sizeof(PetscScalar) * p->m.ndof * p->m.ndof, around = (size_t)p->m.nel * p->mesh.nen;
@@ -393,7 +412,15 @@ static PetscErrorCode CreateDevice(Problem *p)
   PetscCall(ToDevice(p, p->m.K, p->m.nref * size, &p->dm.K));
   PetscCall(ToDevice(p, p->m.ref, p->m.nel * sizeof(PetscInt), &p->dm.ref));
   PetscCall(ToDevice(p, p->m.scale, p->m.nel * sizeof(PetscScalar), &p->dm.scale));
-  PetscCall(ToDevice(p, p->m.full, nfull * size, &p->dm.full));
+  if (p->pack) {
+    PetscScalar *packed;
+
+    PetscCall(ElementMatricesPack(&p->m, nfull, &packed));
+    PetscCall(Check("packed", !packed, 0));
+    p->dm.packed = PETSC_TRUE;
+    PetscCall(ToDevice(p, packed, nfull * sizeof(PetscScalar) * p->m.ndof * (p->m.ndof + 1) / 2, &p->dm.full));
+    PetscCall(PetscFree(packed));
+  } else PetscCall(ToDevice(p, p->m.full, nfull * size, &p->dm.full));
   PetscCall(ToDevice(p, p->m.fullindex, p->m.nel * sizeof(PetscInt), &p->dm.fullindex));
   PetscCall(ToDevice(p, p->mesh.conn, around * sizeof(PetscInt), &p->dmesh.conn));
   PetscCall(ToDevice(p, p->mask, p->n, &p->dmask));
@@ -713,7 +740,7 @@ int main(int argc, char **argv)
   Problem   p        = {0};
   PetscInt  nodes[3] = {7, 6, 5}, three = 3, bs = 3, nref = 1, nen = 0, seed = 1;
   PetscReal none = 0, full = 0, mask = 0.2;
-  PetscBool parity       = PETSC_FALSE;
+  PetscBool parity = PETSC_FALSE, refused = PETSC_FALSE;
   PetscInt  order        = 0;
   const char *const orders[]     = {"binary", "vtk", "plex"};
   const PetscInt    places[3][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 3, 2, 4, 5, 7, 6}, {0, 2, 3, 1, 4, 5, 7, 6}};
@@ -734,17 +761,21 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-mask", &mask, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-parity", &parity, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-gpu", &p.gpu, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-pack", &p.pack, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed", &seed, NULL));
   p.tolerance = 64 * PETSC_MACHINE_EPSILON;
 #if PetscDefined(HAVE_CUDA)
   {
     const char *const precisions[] = {"double", "single", "bfloat16"};
     PetscInt          choice       = ELEMENT_PETSC;
-    PetscBool         set;
+    PetscInt          work;
+    PetscBool         set, limited;
 
     PetscCall(PetscOptionsGetEnum(NULL, NULL, "-kernel", ElementKernels, (PetscEnum *)&p.kernel, NULL));
     PetscCall(PetscOptionsGetEList(NULL, NULL, "-precision", precisions, 3, &choice, &set));
     p.precision = (ElementPrecision)choice;
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-work", &work, &limited));
+    if (limited) PetscCall(ElementWorkSetLimit(&p.work, work));
     if (set || p.kernel == ELEMENT_KERNEL_WMMA) p.tolerance = p.kernel == ELEMENT_KERNEL_WMMA ? 1e-2 : choice == ELEMENT_DOUBLE ? 64 * 2.3e-16 : choice == ELEMENT_SINGLE ? 2e-6 : 1e-2;
   }
 #endif
@@ -767,16 +798,19 @@ int main(int argc, char **argv)
   PetscCall(Check("the form that was expected", parity != (p.plan != NULL), 0));
 #if PetscDefined(HAVE_CUDA)
   if (p.gpu) PetscCall(CreateDevice(&p));
+  if (p.gpu) PetscCall(IsRefused(&p, &refused));
 #endif
   PetscCall(Assemble(&p, &A));
-  for (PetscInt masked = 0; masked < 2; masked++)
+  for (PetscInt masked = 0; masked < 2 && !refused; masked++)
     for (PetscInt transpose = 0; transpose < 2; transpose++) PetscCall(TestProduct(&p, A, (PetscBool)transpose, (PetscBool)masked));
 #if PetscDefined(HAVE_CUDA)
-  for (PetscInt masked = 0; masked < 2 && p.gpu; masked++) PetscCall(TestForms(&p, A, (PetscBool)masked));
+  for (PetscInt masked = 0; masked < 2 && p.gpu && !refused; masked++) PetscCall(TestForms(&p, A, (PetscBool)masked));
 #endif
-  PetscCall(TestMechanics(&p));
-  PetscCall(TestEnergy(&p));
-  PetscCall(TestBlockDiagonal(&p, A));
+  if (!refused) {
+    PetscCall(TestMechanics(&p));
+    PetscCall(TestEnergy(&p));
+    PetscCall(TestBlockDiagonal(&p, A));
+  }
   PetscCall(MatDestroy(&A));
   PetscCall(ElementPlanDestroy(&p.plan));
   PetscCall(PetscFree(p.m.K));
@@ -919,19 +953,84 @@ int main(int argc, char **argv)
     test:
       suffix: gpu_kernels_anisotropic
       output_file: output/shellfem_kernels_gpu_symmetric.out
-      args: -material anisotropic -kernel {{threestage fused dmma}} -nodes 11,10,9
+      args: -material anisotropic -kernel {{threestage fused node dmma}} -nodes 11,10,9
     test:
       suffix: gpu_kernels_quad
       output_file: output/shellfem_kernels_gpu_elastic.out
-      args: -parity -bs 2 -nodes 9,8,1 -kernel {{threestage fused}} -precision {{double single}}
+      args: -parity -bs 2 -nodes 9,8,1 -kernel {{threestage fused node}} -precision {{double single}}
     test:
       suffix: gpu_kernels_scalar
       output_file: output/shellfem_kernels_gpu_scalar.out
-      args: -parity -bs 1 -kernel {{threestage fused}} -precision {{double single}}
+      args: -parity -bs 1 -kernel {{threestage fused node}} -precision {{double single}}
     test:
       suffix: gpu_kernels_mesh
       output_file: output/shellfem_kernels_gpu_hexahedra.out
-      args: -parity -mesh -void 0.1 -kernel {{threestage fused node}} -precision {{double single}}
+      args: -parity -mesh -void 0.1 -kernel {{threestage fused node}} -precision {{double single}} -nodes {{7,6,5 23,14,17}}
+    test:
+      suffix: gpu_kernels_tensor_mesh
+      output_file: output/shellfem_kernels_gpu_hexahedra.out
+      args: -parity -mesh -void 0.1 -kernel dmma -nodes {{7,6,5 23,14,17}}
+    test:
+      suffix: gpu_kernels_tensor_mesh_low
+      output_file: output/shellfem_kernels_gpu_hexahedra.out
+      args: -parity -mesh -void 0.1 -kernel wmma -precision {{single bfloat16}} -nodes {{7,6,5 23,14,17}}
+    test:
+      suffix: gpu_kernels_tensor_scalar
+      output_file: output/shellfem_kernels_gpu_scalar.out
+      args: -parity -void 0.1 -bs 1 -kernel dmma -nodes {{7,6,5 33,14,9}}
+    test:
+      suffix: gpu_kernels_tensor_scalar_low
+      output_file: output/shellfem_kernels_gpu_scalar.out
+      args: -parity -void 0.1 -bs 1 -kernel wmma -precision {{single bfloat16}} -nodes {{7,6,5 33,14,9}}
+    test:
+      suffix: gpu_kernels_tensor_quad
+      output_file: output/shellfem_kernels_gpu_elastic.out
+      args: -parity -void 0.1 -bs 2 -kernel dmma -nodes 39,28,1
+    test:
+      suffix: gpu_kernels_tensor_quad_mesh
+      output_file: output/shellfem_kernels_gpu_elastic.out
+      args: -mesh -void 0.1 -bs 2 -kernel wmma -precision {{single bfloat16}} -nodes 39,28,1
+    test:
+      suffix: gpu_kernels_low_random
+      output_file: output/shellfem_kernels_gpu_general.out
+      args: -mesh -material random -bs {{1 3}} -nen {{4 8}} -kernel node -precision {{single bfloat16}}
+    test:
+      suffix: gpu_kernels_references
+      output_file: output/shellfem_kernels_gpu_elastic.out
+      args: -mesh -void 0.1 -nref 3 -kernel threestage -precision {{double single}} -work {{1000000 40000}}
+    test:
+      suffix: gpu_kernels_parts
+      output_file: output/shellfem_kernels_gpu_elastic.out
+      args: -parity -void 0.1 -kernel {{threestage dmma}} -work 30000
+    test:
+      suffix: gpu_kernels_parts_scalar
+      output_file: output/shellfem_kernels_gpu_scalar.out
+      args: -parity -bs 1 -void 0.1 -kernel {{threestage dmma}} -work 3000
+    test:
+      suffix: gpu_kernels_full
+      output_file: output/shellfem_kernels_gpu_general.out
+      args: -parity -void 0.1 -full 0.3 -kernel {{threestage fused node parity dmma}} -work {{1000000 20000}}
+    test:
+      suffix: gpu_kernels_full_low
+      output_file: output/shellfem_kernels_gpu_general.out
+      args: -parity -void 0.1 -full 0.3 -kernel {{node wmma}} -precision {{single bfloat16}}
+    test:
+      suffix: gpu_kernels_packed
+      output_file: output/shellfem_kernels_gpu_packed.out
+      args: -pack -mesh -void 0.1 -full {{0.3 1}} -nref 2 -work {{1000000 20000}}
+    test:
+      suffix: gpu_kernels_packed_random
+      output_file: output/shellfem_kernels_gpu_packed_general.out
+      args: -pack -mesh -material random -full 0.5 -bs {{1 3}} -nen {{3 10 27}}
+    test:
+      suffix: gpu_kernels_refused_precision
+      args: -parity -kernel dmma -precision single
+    test:
+      suffix: gpu_kernels_refused_references
+      args: -parity -kernel fused -nref 2
+    test:
+      suffix: gpu_kernels_refused_material
+      args: -material anisotropic -kernel parity
     test:
       suffix: gpu_kernels_hexahedra
       output_file: output/shellfem_kernels_gpu_hexahedra.out

@@ -7,6 +7,7 @@
 struct _n_ElementWork {
   void  *array[WORK_NSLOTS];
   size_t bytes[WORK_NSLOTS];
+  size_t limit; /* 0: the usual one */
 };
 
 PetscErrorCode ElementWorkGet(ElementWork *work, WorkSlot slot, size_t bytes, void **array, PetscBool *isnew)
@@ -22,6 +23,21 @@ PetscErrorCode ElementWorkGet(ElementWork *work, WorkSlot slot, size_t bytes, vo
   }
   *array = (*work)->array[slot];
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ElementWorkSetLimit(ElementWork *work, size_t bytes)
+{
+  PetscFunctionBegin;
+  if (!*work) PetscCall(PetscNew(work));
+  (*work)->limit = bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscInt ElementsInChunk(const Elements *el, size_t bytes, ElementWork work)
+{
+  const size_t limit = work && work->limit ? work->limit : (size_t)1 << 30;
+
+  return (PetscInt)PetscMin((size_t)el->nel, PetscMax(1, limit / bytes));
 }
 
 PetscErrorCode ElementWorkDestroy(ElementWork *work)

@@ -20,6 +20,7 @@
 */
 typedef struct _n_ElementWork *ElementWork;
 PETSC_EXTERN PetscErrorCode    ElementWorkDestroy(ElementWork *);
+PETSC_EXTERN PetscErrorCode    ElementWorkSetLimit(ElementWork *, size_t bytes); /* instead of 1 GiB: elements are then taken in smaller parts */
 
 /* Elements around node n, ascending: element[t], of which n is corner[t], for start[n] <= t < start[n+1] */
 typedef struct {

@@ -46,7 +46,7 @@ template <class V> static __global__ void __launch_bounds__(THREADS) MultiplyFul
 template <class V> static PetscErrorCode Launch(const Elements *el, PetscBool transpose, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
 {
   typedef typename Arithmetic<V>::T T;
-  const PetscInt                    chunk = ElementsInChunk(el, sizeof(T) * el->ndof);
+  const PetscInt                    chunk = ElementsInChunk(el, sizeof(T) * el->ndof, *work);
   T                                *f;
   PetscBool                         isnew;
 

@@ -27,7 +27,6 @@ PETSC_INTERN PetscErrorCode ElementFull_CUDA(const Elements *, PetscBool transpo
   f[end - first][ndof] in double or, for a y in single or bfloat16, in float; scale NULL: f has the scales already.
 */
 PETSC_INTERN PetscErrorCode ElementScatter_CUDA(const Elements *, PetscInt first, PetscInt end, PetscInt ref, PetscBool add, const void *scale, const void *f, const ElementVectors *, cudaStream_t);
-PETSC_INTERN PetscInt       ElementsInChunk(const Elements *, size_t bytes);
 PETSC_INTERN PetscErrorCode ElementWorkMatrices(const Elements *, ElementPrecision, ElementWork *, const void **K, cudaStream_t);
 
 /* element_tile_cuda.cu: meshes of hexahedra with 3 dofs and one reference matrix of parity form; does the whole product */
@@ -43,4 +42,5 @@ typedef enum {
   WORK_ADDED,
   WORK_NSLOTS
 } WorkSlot;
+PETSC_INTERN PetscInt       ElementsInChunk(const Elements *, size_t bytes, ElementWork); /* how many, of that many bytes each, fit at a time */
 PETSC_INTERN PetscErrorCode ElementWorkGet(ElementWork *, WorkSlot, size_t bytes, void **array, PetscBool *isnew);

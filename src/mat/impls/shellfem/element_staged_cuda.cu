@@ -1,20 +1,12 @@
 /*
-  What kernels share that compute the products of elements first and add them to the nodes in a second step: how many
-  elements at a time, matrices in the precision of the arithmetic, and the addition.
+  What kernels share that compute the products of elements first and add them to the nodes in a second step: matrices in the
+  precision of the arithmetic, and the addition.
 
   The addition is by the owners of the nodes, one thread an entry of y, over the elements around its node in ascending
   order: no atomics, repeated products are bit-identical. Memory: the products once, y once, twice for the nodes that
   several chunks of elements touch.
 */
 #include "element_kernels_cuda.h"
-
-#define CHUNK_BYTES ((size_t)1 << 30)
-
-/* Elements whose products, of that many bytes an element, fit the work space: all of them in most cases */
-PetscInt ElementsInChunk(const Elements *el, size_t bytes)
-{
-  return (PetscInt)PetscMin((size_t)el->nel, PetscMax(1, CHUNK_BYTES / bytes));
-}
 
 /* The reference matrices in double or single: those of el where that is the precision of PetscScalar, else a copy */
 PetscErrorCode ElementWorkMatrices(const Elements *el, ElementPrecision precision, ElementWork *work, const void **K, cudaStream_t stream)

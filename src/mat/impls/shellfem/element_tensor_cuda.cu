@@ -236,7 +236,7 @@ template <class V> static PetscErrorCode LaunchBox(const Elements *el, PetscBool
 template <class V> static PetscErrorCode LaunchList(const Elements *el, PetscBool transpose, PetscBool rigid, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
 {
   typedef typename Arithmetic<V>::T T;
-  const PetscInt                    chunk = ElementsInChunk(el, sizeof(T) * el->ndof), warps = THREADS / 32;
+  const PetscInt                    chunk = ElementsInChunk(el, sizeof(T) * el->ndof, *work), warps = THREADS / 32;
   T                                *f;
   PetscBool                         isnew;
 
