@@ -6,34 +6,8 @@ static char help[] = "MatMult of hexahedral elasticity on a lattice of n^3 eleme
 
 #include <trefoil.h>
 #include <petscdmda.h>
-#include "bench.h"
+#include "cubes.h"
 #include "../../src/mat/impls/shellfem/element.h"
-
-/* Unit cube, 2 x 2 x 2 Gauss points: lambda = mu = 1, or the Laplacian; nodes in binary order */
-static void ElementMatrix(PetscInt dof, PetscScalar *K)
-{
-  const PetscReal g = 1 / PetscSqrtReal(3.);
-
-  for (PetscInt i = 0; i < 64 * dof * dof; i++) K[i] = 0;
-  for (PetscInt q = 0; q < 8; q++) {
-    PetscReal D[8][3];
-
-    for (PetscInt a = 0; a < 8; a++)
-      for (PetscInt c = 0; c < 3; c++) {
-        D[a][c] = (a >> c) & 1 ? 1 : -1;
-        for (PetscInt d = 0; d < 3; d++) D[a][c] *= d == c ? 1 : (1 + ((a >> d) & 1 ? 1 : -1) * ((q >> d) & 1 ? g : -g)) / 2;
-      }
-    for (PetscInt a = 0; a < 8; a++)
-      for (PetscInt b = 0; b < 8; b++)
-        for (PetscInt c = 0; c < dof; c++)
-          for (PetscInt d = 0; d < dof; d++) K[(a * dof + c) * 8 * dof + b * dof + d] += (D[a][c] * D[b][d] * (dof > 1) + D[a][d] * D[b][c] * (dof > 1) + (c == d ? D[a][0] * D[b][0] + D[a][1] * D[b][1] + D[a][2] * D[b][2] : 0)) / 8;
-  }
-}
-
-static PetscReal Modulus(PetscInt i, PetscInt j, PetscInt k)
-{
-  return 1e-3 + ((7 * i + 11 * j + 13 * k) % 17) / 17.;
-}
 
 static PetscErrorCode CreateLattice(MPI_Comm comm, PetscInt n, PetscInt dof, DM *da)
 {
@@ -52,13 +26,13 @@ static PetscErrorCode Assemble(DM da, PetscInt dof, Mat A)
   MatStencil  node[8];
 
   PetscFunctionBeginUser;
-  ElementMatrix(dof, K);
+  CubeMatrix(dof, K);
   PetscCall(DMDAGetInfo(da, NULL, &M, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   PetscCall(DMDAGetCorners(da, &xs, &ys, &zs, &xm, &ym, &zm));
   for (PetscInt k = zs; k < PetscMin(zs + zm, M - 1); k++)
     for (PetscInt j = ys; j < PetscMin(ys + ym, M - 1); j++)
       for (PetscInt i = xs; i < PetscMin(xs + xm, M - 1); i++) {
-        const PetscReal E = Modulus(i, j, k);
+        const PetscReal E = CubeModulus(PETSC_FALSE, i, j, k);
 
         for (PetscInt a = 0; a < 8; a++) {
           node[a].i = i + (a & 1);
@@ -205,11 +179,11 @@ static PetscErrorCode BenchKernels(Bench *b, PetscInt n, PetscInt dof, const cha
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc3(576, &K, nel, &scale, 8 * nel, &conn));
-  ElementMatrix(dof, K);
+  CubeMatrix(dof, K);
   for (PetscInt k = 0; k < n; k++)
     for (PetscInt j = 0; j < n; j++)
       for (PetscInt i = 0; i < n; i++, e++) {
-        scale[e] = Modulus(i, j, k);
+        scale[e] = CubeModulus(PETSC_FALSE, i, j, k);
         for (PetscInt a = 0; a < 8; a++) conn[8 * e + a] = ((k + (a >> 2)) * (n + 1) + j + ((a >> 1) & 1)) * (n + 1) + i + (a & 1);
       }
   p.m       = (ElementMatrices){8 * dof, 1, K, nel, NULL, scale, NULL, NULL, PETSC_FALSE, PETSC_FALSE};
