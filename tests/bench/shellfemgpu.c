@@ -3,7 +3,8 @@ static char help[] = "The element kernels of MATSHELLFEM on the GPU, each in eac
                      "  -large n,m,...   : lattices on which only the fastest kernel is measured (256,400)\n"
                      "  -mesh n,m,...    : the same cubes as a mesh, with connectivity (60,100,200)\n"
                      "  -assembled n,... : peers that assemble (60,100,200)\n"
-                     "  -mat n,...       : the matrix type as a whole (60,100,200,504)\n\n";
+                     "  -mat n,...       : the matrix type as a whole (60,100,200,504)\n"
+                     "0 leaves a part out\n\n";
 
 #include <trefoil.h>
 #include <matshellfem.h>
@@ -365,7 +366,7 @@ static PetscErrorCode Sizes(const char *option, PetscInt n[8], PetscInt *count)
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, option, list, &given, &set));
   if (set) {
     PetscCall(PetscArraycpy(n, list, given));
-    *count = given;
+    *count = given == 1 && list[0] == 0 ? 0 : given;
   }
   for (PetscInt k = 0; k < *count; k++) PetscCheck(n[k] > 0 && n[k] < 800, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: %" PetscInt_FMT " is not between 1 and 799", option, n[k]);
   PetscFunctionReturn(PETSC_SUCCESS);
