@@ -91,10 +91,10 @@ PETSC_INTERN PetscErrorCode SpGEMMSymbolic_Host(const SpGEMMMatrix *A, const SpG
 PETSC_INTERN PetscErrorCode SpGEMMNumeric_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, const PetscInt Ci[], const PetscInt Cj[], PetscScalar Ca[]);
 
 /*
-  D = L (M R) without M R, for R with one entry a row at most, on average, as an aggregation has it: then all products of
-  L (M R) are no more than those of M R alone, which need not be stored. Not worth it where rows of M are taken together.
+  D = L (M R) without M R, for R with one entry a row and L with one a column at most, on average, as an aggregation and its
+  transpose have it: then all products of L (M R) are no more than those of M R alone, which need not be stored.
 */
-PETSC_INTERN PetscBool      SpGEMMTripleIsCheaper_Host(const SpGEMMMatrix *M, const SpGEMMMatrix *R);
+PETSC_INTERN PetscBool      SpGEMMTripleIsCheaper_Host(const SpGEMMMatrix *L, const SpGEMMMatrix *R);
 PETSC_INTERN PetscErrorCode SpGEMMTripleSymbolic_Host(const SpGEMMMatrix *L, const SpGEMMMatrix *M, const SpGEMMMatrix *R, SpGEMMStatistics *, PetscInt **Di, PetscInt **Dj);
 PETSC_INTERN PetscErrorCode SpGEMMTripleNumeric_Host(const SpGEMMMatrix *L, const SpGEMMMatrix *M, const SpGEMMMatrix *R, const PetscInt Di[], const PetscInt Dj[], PetscScalar Da[]);
 
