@@ -1,5 +1,5 @@
 static char help[] = "Products of MATAIJHASHGPU against those of MATAIJ, with new values and MAT_REUSE_MATRIX.\n"
-                     "  -shape square|rectangular|empty|diagonal|dense|long|blocked|aggregation|wide : what the factors look like\n"
+                     "  -shape square|rectangular|empty|diagonal|dense|long|blocked|band|aggregation|wide : what the factors look like\n"
                      "  -mixed <0..7> : factors that stay MATAIJ, one bit each\n\n";
 
 #include <trefoil.h>
@@ -7,7 +7,7 @@ static char help[] = "Products of MATAIJHASHGPU against those of MATAIJ, with ne
 
 typedef struct {
   PetscInt  m, n, k, per_row, block;
-  PetscBool dense_row, dense_column, diagonal, holes, wide, aggregation;
+  PetscBool dense_row, dense_column, diagonal, holes, wide, band, aggregation;
 } Shape;
 
 static PetscErrorCode ShapeSetUp(const char name[], Shape *s)
@@ -32,6 +32,9 @@ static PetscErrorCode ShapeSetUp(const char name[], Shape *s)
   if (is) s->m = s->n = s->k = 400, s->per_row = 120, s->dense_row = PETSC_TRUE, s->holes = PETSC_TRUE;
   PetscCall(PetscStrcmp(name, "blocked", &is));
   if (is) s->m = s->n = s->k = 60, s->block = 3;
+  /* rows that have most columns in common with their neighbours */
+  PetscCall(PetscStrcmp(name, "band", &s->band));
+  if (s->band) s->m = s->n = s->k = 150, s->per_row = 20;
   /* the second factor is an aggregation: triple products are computed at once */
   PetscCall(PetscStrcmp(name, "aggregation", &s->aggregation));
   if (s->aggregation) s->k = 20;
@@ -67,7 +70,8 @@ static PetscErrorCode CreateRandom(const Shape *s, PetscInt M, PetscInt N, Petsc
       for (; n < per_row; n++) {
         h ^= h >> 31;
         h *= 0x94D049BB133111EBu;
-        cols[n] = s->diagonal ? PetscMin(row, N - 1) : (PetscInt)((h >> 20) % (uint64_t)N) / s->block * s->block + n % s->block;
+        if (s->band) cols[n] = PetscMin(row + n, N - 1);
+        else cols[n] = s->diagonal ? PetscMin(row, N - 1) : (PetscInt)((h >> 20) % (uint64_t)N) / s->block * s->block + n % s->block;
       }
       if (s->dense_column) cols[n - 1] = N / 3;
     }
@@ -218,6 +222,39 @@ static PetscErrorCode Test(MatProductType type, const Shape *s, PetscInt mixed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An infinite entry of B comes into those rows of A B only that have it, though they are computed together with others */
+static PetscErrorCode TestInfinite(const Shape *s)
+{
+  Mat      A, B, C;
+  PetscInt start, end, middle = s->n / 2 + 2, wrong = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateRandom(s, s->m, s->n, 0, MATAIJHASHGPU, &A));
+  PetscCall(CreateRandom(s, s->n, s->k, 1, MATAIJHASHGPU, &B));
+  PetscCall(MatGetOwnershipRange(B, &start, &end));
+  if (middle >= start && middle < end) PetscCall(MatSetValue(B, middle, middle, (PetscScalar)INFINITY, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatGetOwnershipRange(C, &start, &end));
+  for (PetscInt row = start; row < end; row++) {
+    const PetscBool    has = row <= middle && middle < row + s->per_row ? PETSC_TRUE : PETSC_FALSE;
+    const PetscInt    *cols;
+    const PetscScalar *v;
+    PetscInt           n;
+
+    PetscCall(MatGetRow(C, row, &n, &cols, &v));
+    for (PetscInt k = 0; k < n; k++) wrong += PetscIsInfOrNanScalar(v[k]) != (has && cols[k] == middle);
+    PetscCall(MatRestoreRow(C, row, &n, &cols, &v));
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &wrong, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  if (wrong) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "infinite entry: %" PetscInt_FMT " wrong entries\n", wrong));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Shape    s         = {0};
@@ -234,6 +271,7 @@ int main(int argc, char **argv)
     /* the transpose of a wide factor makes a product without empty rows, too large for a test */
     if (!s.wide || (type != MATPRODUCT_ABt && type != MATPRODUCT_RARt)) PetscCall(Test(type, &s, mixed));
   }
+  if (s.band) PetscCall(TestInfinite(&s));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -243,7 +281,7 @@ int main(int argc, char **argv)
    test:
       suffix: 1
       nsize: {{1 2 3}}
-      args: -shape {{square rectangular empty diagonal dense long blocked aggregation}}
+      args: -shape {{square rectangular empty diagonal dense long blocked band aggregation}}
       output_file: output/aijhashgpu_product_1.out
 
    test:

@@ -114,6 +114,19 @@ PetscErrorCode BenchTime(Bench *b, BenchFunction run, void *ctx, PetscReal *seco
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Text with a comma or quotation marks stands in quotation marks, those in it twice */
+static void WriteField(FILE *file, const char *text, char end)
+{
+  const char *quote = strpbrk(text, ",\"\n") ? "\"" : "";
+
+  fputs(quote, file);
+  for (; *text; text++) {
+    if (*text == '"') fputc('"', file);
+    fputc(*text, file);
+  }
+  fprintf(file, "%s%c", quote, end);
+}
+
 static PetscErrorCode WriteRow(Bench *b, const char *testcase, const char *implementation, const char *metric, const char *value, const char *unit, const char *floor, const char *error, const char *note)
 {
   PetscMPIInt rank, size;
@@ -131,7 +144,15 @@ static PetscErrorCode WriteRow(Bench *b, const char *testcase, const char *imple
   PetscCheck(file, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot append to %s", b->csv);
   if (!exists) fprintf(file, "date,commit,gpu,ranks,case,implementation,metric,value,unit,floor,relative_error,note\n");
   strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
-  fprintf(file, "%s,%s,%s,%d,%s,%s,%s,%s,%s,%s,%s,%s\n", date, b->commit, b->device, size, testcase, implementation, metric, value, unit, floor, error, note ? note : "");
+  WriteField(file, date, ',');
+  WriteField(file, b->commit, ',');
+  WriteField(file, b->device, ',');
+  fprintf(file, "%d,", size);
+  WriteField(file, testcase, ',');
+  WriteField(file, implementation, ',');
+  WriteField(file, metric, ',');
+  fprintf(file, "%s,%s,%s,%s,", value, unit, floor, error);
+  WriteField(file, note ? note : "", '\n');
   fclose(file);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,7 +1,7 @@
 /*
   What every benchmark shares: median times, the copy bandwidth of the memory in use, and records.
 
-  A record is one line of text and, with -csv FILE, one row appended to that file:
+  A record is one line of text and, with -csv FILE, one row appended to that file (text with commas in quotation marks):
   date,commit,gpu,ranks,case,implementation,metric,value,unit,floor,relative_error,note
   Options of every benchmark: -csv FILE, -commit TEXT, -repeats N (median of N, 15).
 */

@@ -272,7 +272,7 @@ static PetscErrorCode ChainSymbolic(Mat C, Chain *chain, MatAIJHashGPUStatistics
     PetscCall(PetscFree(link->a));
   }
   chain->fused = PETSC_FALSE;
-  if (chain->nlinks == 2 && !chain->device) chain->fused = SpGEMMTripleIsCheaper_Host(&chain->link[0].left.csr, &chain->link[0].right.csr);
+  if (chain->nlinks == 2 && !chain->device) chain->fused = SpGEMMTripleIsCheaper_Host(&chain->link[1].left.csr, &chain->link[0].right.csr);
   if (chain->fused) PetscCall(SymbolicFused(C, chain, total));
   else PetscCall(SymbolicLinks(C, chain, total));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -10,11 +10,12 @@
   A row of C is accumulated in the way that is cheapest for it:
   - copy: a row of A with one entry takes one row of B as it is;
   - merge: rows of group 0 by merging the few sorted rows of B;
-  - window: rows whose columns lie close together, in a bitmap (symbolic) and a dense window (numeric);
+  - window: rows whose columns do not lie too far apart, in a bitmap (symbolic) and a dense window (numeric);
   - list: symbolic only, new columns by a bitmap and sorted, where the bitmap is small;
   - hash: all others, in a table with linear probing, at most half full, multiply-shift hashing.
-  Consecutive rows of A with the same columns (the dofs of a node) are taken together, up to SPGEMM_LANES of them: the
-  symbolic work is done once for all, and the window holds one lane for each row, so that one vector operation updates all.
+  Consecutive rows of A with the same columns (the dofs of a node) are taken together in the symbolic phase, up to
+  SPGEMM_ALIKE of them. The numeric phase takes a few rows together that have many columns in common (neighbours in a grid,
+  too): the window then holds one lane for each row, and one vector operation updates all.
 
   Cost: IP multiply-adds, 2 flops each. Memory traffic at least A once, C once, and the rows of B that A names.
   Counts of intermediate products and nonzeros are 64-bit. Sums are taken in the order of A's row: repeats are bit-identical.
@@ -23,7 +24,7 @@
 
 #include <petscsys.h>
 
-#define SPGEMM_LANES  8 /* rows of A taken together at most */
+#define SPGEMM_ALIKE  8 /* rows of A with the same columns taken together at most */
 #define SPGEMM_GROUPS 4
 
 /* rows [0, m), columns [0, n); i[m+1] offsets into j and a. Columns sorted within a row, without repeats. */
@@ -67,7 +68,7 @@ static inline PetscInt SpGEMMRowsAlike(const SpGEMMMatrix *A, PetscInt row, Pets
   const PetscInt *j      = A->j + A->i[row];
   PetscInt        n      = 1;
 
-  if (!length) return 1;
+  if (!length || A->i[row + 1] == A->i[A->m] || j[length] != j[0]) return 1; /* the next row begins elsewhere: usual, foreseen by the processor */
   while (n < most && row + n < A->m && A->i[row + n + 1] - A->i[row + n] == length) {
     const PetscInt *other = A->j + A->i[row + n];
     PetscInt        k     = 0;
@@ -90,10 +91,10 @@ PETSC_INTERN PetscErrorCode SpGEMMSymbolic_Host(const SpGEMMMatrix *A, const SpG
 PETSC_INTERN PetscErrorCode SpGEMMNumeric_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B, const PetscInt Ci[], const PetscInt Cj[], PetscScalar Ca[]);
 
 /*
-  D = L (M R) without M R, for R with one entry a row at most, on average, as an aggregation has it: then all products of
-  L (M R) are no more than those of M R alone, which need not be stored. Not worth it where rows of M are taken together.
+  D = L (M R) without M R, for R with one entry a row and L with one a column at most, on average, as an aggregation and its
+  transpose have it: then all products of L (M R) are no more than those of M R alone, which need not be stored.
 */
-PETSC_INTERN PetscBool      SpGEMMTripleIsCheaper_Host(const SpGEMMMatrix *M, const SpGEMMMatrix *R);
+PETSC_INTERN PetscBool      SpGEMMTripleIsCheaper_Host(const SpGEMMMatrix *L, const SpGEMMMatrix *R);
 PETSC_INTERN PetscErrorCode SpGEMMTripleSymbolic_Host(const SpGEMMMatrix *L, const SpGEMMMatrix *M, const SpGEMMMatrix *R, SpGEMMStatistics *, PetscInt **Di, PetscInt **Dj);
 PETSC_INTERN PetscErrorCode SpGEMMTripleNumeric_Host(const SpGEMMMatrix *L, const SpGEMMMatrix *M, const SpGEMMMatrix *R, const PetscInt Di[], const PetscInt Dj[], PetscScalar Da[]);
 

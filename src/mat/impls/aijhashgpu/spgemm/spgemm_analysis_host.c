@@ -41,7 +41,7 @@ PetscErrorCode SpGEMMAnalysis_Host(const SpGEMMMatrix *A, const SpGEMMMatrix *B,
     SpGEMMBundle *bundle = &p->bundle[p->nbundles++];
 
     *bundle      = RowGetShape(A, B, row);
-    bundle->rows = SpGEMMRowsAlike(A, row, SPGEMM_LANES);
+    bundle->rows = SpGEMMRowsAlike(A, row, SPGEMM_ALIKE);
     total.products += bundle->rows * bundle->products;
     total.rows[SpGEMMGroupOfRow(bundle->products)] += bundle->rows;
     row += bundle->rows;

@@ -1,17 +1,11 @@
 #include "spgemm.h"
 #include "columnlist.h"
 
-#define SAMPLE     256 /* rows looked at to see whether rows are alike */
-#define SCAN_WORDS 4   /* words of the bitmap looked at for each column, at most: else the columns are sorted */
+#define SCAN_WORDS 4 /* words of the bitmap looked at for each column, at most: else the columns are sorted */
 
-PetscBool SpGEMMTripleIsCheaper_Host(const SpGEMMMatrix *M, const SpGEMMMatrix *R)
+PetscBool SpGEMMTripleIsCheaper_Host(const SpGEMMMatrix *L, const SpGEMMMatrix *R)
 {
-  const PetscInt step = PetscMax(1, M->m / SAMPLE);
-  PetscInt       rows = 0, alike = 0;
-
-  if (R->i[R->m] > R->m) return PETSC_FALSE;
-  for (PetscInt row = 0; row < M->m - 1; row += step, rows++) alike += SpGEMMRowsAlike(M, row, 2) > 1;
-  return 4 * alike <= rows ? PETSC_TRUE : PETSC_FALSE;
+  return L->i[L->m] <= L->n && R->i[R->m] <= R->m ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* One entry in every row: entry k is row k */
