@@ -78,6 +78,23 @@ static PetscErrorCode Clamp(DM da, PetscInt dof, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Are the floating-point operations of MatMult() those of the GPU, on every process? */
+static PetscErrorCode ProductsOnGPU(PetscBool *yes)
+{
+  PetscEventPerfInfo info;
+  PetscLogEvent      mult;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscLogEventGetId("MatMult", &mult));
+  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, mult, &info));
+  *yes = PETSC_FALSE;
+#if PetscDefined(HAVE_DEVICE)
+  *yes = (PetscBool)(info.GpuFlops > 0 && info.GpuFlops > 0.99 * info.flops);
+#endif
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, yes, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   DM                 da;
@@ -86,7 +103,7 @@ int main(int argc, char **argv)
   KSP                ksp;
   KSPConvergedReason reason;
   PetscInt           n = 17, dof = 1, its;
-  PetscBool          elasticity = PETSC_FALSE, count = PETSC_TRUE;
+  PetscBool          elasticity = PETSC_FALSE, count = PETSC_TRUE, gpu;
   PetscReal          norm, bnorm;
   PetscRandom        rand;
   PetscLogDouble     down, up;
@@ -128,6 +145,8 @@ int main(int argc, char **argv)
   PetscCall(VecNorm(r, NORM_2, &norm));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "converged: %s, more than ten iterations: %s, true residual below 1e-7: %s\n", PetscBools[reason > 0], PetscBools[its > 10], PetscBools[norm < 1e-7 * bnorm]));
+  PetscCall(ProductsOnGPU(&gpu));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "products on the GPU: %s\n", PetscBools[gpu]));
   if (count) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "arrays copied during the solve: %d to the host, %d to the GPU\n", (int)down, (int)up));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
@@ -154,10 +173,12 @@ int main(int argc, char **argv)
     test:
       suffix: laplace_cuda
       requires: cuda
+      output_file: output/gpucopies_cuda.out
       args: -dm_vec_type cuda -dm_mat_type {{aijcusparse aijhashgpu macko shellfem}}
     test:
       suffix: elasticity_cuda
       requires: cuda
+      output_file: output/gpucopies_cuda.out
       args: -elasticity -dm_vec_type cuda -dm_mat_type {{aijcusparse aijhashgpu macko shellfem}}
 
   # several processes: an MPI that cannot read device memory copies halos through the host, whatever the type
@@ -171,6 +192,7 @@ int main(int argc, char **argv)
     test:
       suffix: parallel_cuda
       requires: cuda
+      output_file: output/gpucopies_parallel_cuda.out
       args: -elasticity -dm_vec_type cuda -dm_mat_type {{aijcusparse aijhashgpu macko shellfem}}
 
 TEST*/

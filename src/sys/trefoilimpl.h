@@ -10,3 +10,11 @@
 PETSC_INTERN PetscErrorCode MatInitializePackage_AIJHashGPU(void);
 PETSC_INTERN PetscErrorCode MatInitializePackage_MACKO(void);
 PETSC_INTERN PetscErrorCode MatInitializePackage_ShellFEM(void);
+
+/* MatCreate() binds a matrix to the CPU; a type that works on both, wherever vectors are, starts free */
+static inline void MatStartUnbound(Mat A)
+{
+#if PetscDefined(HAVE_DEVICE)
+  A->boundtocpu = PETSC_FALSE;
+#endif
+}

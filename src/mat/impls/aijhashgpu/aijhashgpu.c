@@ -184,6 +184,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJHashGPU(Mat A, MatType type, MatReuse reu
     h->sortedstate         = -1;
     B->spptr               = h;
     PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJHASHGPU));
+    MatStartUnbound(B);
     PetscCall(MatSeqAIJHashGPUSetOps(B, PETSC_TRUE));
     PetscCall(MatSeqAIJHashGPUCompose(B, PETSC_TRUE));
     PetscCall(MatAIJHashGPUSetVecType(B));

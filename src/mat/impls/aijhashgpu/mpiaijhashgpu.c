@@ -204,6 +204,7 @@ PetscErrorCode MatConvert_MPIAIJ_MPIAIJHashGPU(Mat A, MatType type, MatReuse reu
     h->statistics.products = -1;
     B->spptr               = h;
     PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJHASHGPU));
+    MatStartUnbound(B);
     PetscCall(MatMPIAIJHashGPUSetOps(B, PETSC_TRUE));
     PetscCall(MatMPIAIJHashGPUCompose(B, PETSC_TRUE));
     PetscCall(MatAIJHashGPUSetVecType(B));

@@ -891,6 +891,7 @@ PetscErrorCode MatCreate_SeqMACKO(Mat A)
   A->ops->multtransposeadd       = MatMultTransposeAdd_SeqMACKO;
   A->ops->multhermitiantranspose = MatMultHermitianTranspose_SeqMACKO;
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSEQMACKO));
+  MatStartUnbound(A);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

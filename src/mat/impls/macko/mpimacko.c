@@ -83,5 +83,6 @@ PetscErrorCode MatCreate_MPIMACKO(Mat A)
   A->ops->multtranspose    = MatMultTranspose_MPIMACKO;
   A->ops->multtransposeadd = MatMultTransposeAdd_MPIMACKO;
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATMPIMACKO));
+  MatStartUnbound(A);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -126,7 +126,7 @@ template <class V, int FORM, bool MASKED> static __device__ __forceinline__ void
   typedef typename Traits<V>::T T;
   const int                     rows  = Traits<V>::rows;
   const PetscCount              plane = (PetscCount)t.l.nx * t.l.ny, layer = (PetscCount)(t.l.nx - 1) * (t.l.ny - 1);
-  const PetscCount              ahead = w.plane + (w.k + 2 < t.l.nz ? 2 : 1) * plane; /* beyond the last: any node, its elements have scale zero */
+  const PetscCount              ahead = w.plane + (w.k + 2 < t.l.nz ? 2 : 0) * plane; /* beyond the last: any node, its elements have scale zero */
   unsigned                      free  = 0;
   T                             prev[12], next[12], lo[12], hi[12], rest[12];
 

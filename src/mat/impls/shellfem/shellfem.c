@@ -552,6 +552,7 @@ static PetscErrorCode MatCreate_ShellFEM(Mat A)
   for (size_t f = 0; f < PETSC_STATIC_ARRAY_LENGTH(composed); f++) PetscCall(PetscObjectComposeFunction((PetscObject)A, composed[f], MatConvert_ShellFEM));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_ShellFEM));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSHELLFEM));
+  MatStartUnbound(A);
   /* programs that preallocate ask for the ownership range next; the preallocation functions themselves are not composed,
      for DMDA would take the matrix for an AIJ */
   a->decided = A->rmap->n < 0 && A->cmap->n < 0 ? PETSC_TRUE : PETSC_FALSE;
