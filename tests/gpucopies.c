@@ -122,7 +122,8 @@ int main(int argc, char **argv)
   PetscCall(DMCreateMatrix(da, &A));
   PetscCall(Assemble(da, dof, A));
   PetscCall(Clamp(da, dof, A));
-  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(DMCreateGlobalVector(da, &x));
+  PetscCall(VecDuplicate(x, &b));
   PetscCall(VecDuplicate(b, &r));
   PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &rand));
   PetscCall(VecSetRandom(b, rand));

@@ -1,4 +1,18 @@
 #include "trefoilimpl.h"
+#include <petscdm.h>
+
+PetscErrorCode MatTakeVecTypeOfDM(Mat A)
+{
+  DM      dm;
+  VecType type;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetDM(A, &dm));
+  if (!dm) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMGetVecType(dm, &type));
+  if (type) PetscCall(MatSetVecType(A, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscBool TrefoilInitializeCalled = PETSC_FALSE;
 

@@ -18,3 +18,6 @@ static inline void MatStartUnbound(Mat A)
   A->boundtocpu = PETSC_FALSE;
 #endif
 }
+
+/* Vectors made for the matrix of a DM are of the type that the DM makes: DMCreateMatrix() does not see to it */
+PETSC_INTERN PetscErrorCode MatTakeVecTypeOfDM(Mat);

@@ -216,6 +216,7 @@ static PetscErrorCode MatAssemblyEnd_MACKO(Mat A, MatAssemblyType type)
   Mat        builder;
 
   PetscFunctionBegin;
+  PetscCall(MatTakeVecTypeOfDM(A));
   PetscCallMPI(MPIU_Allreduce(&mine, &any, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
   if (!any && (a->enc.start || a->A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMACKOGetBuilder(A, &builder));

@@ -169,6 +169,7 @@ PetscErrorCode MatAssemblyEnd_ShellFEM(Mat A, MatAssemblyType type)
   PetscBool mine[COUNT] = {PETSC_FALSE}, any[COUNT];
 
   PetscFunctionBegin;
+  PetscCall(MatTakeVecTypeOfDM(A));
   mine[PENDING] = a->npending ? PETSC_TRUE : PETSC_FALSE;
   mine[INSERTS] = a->npending && a->pendingmode == INSERT_VALUES ? PETSC_TRUE : PETSC_FALSE;
   for (PetscCount k = 0; k < a->npending && !mine[NONZERO]; k++) mine[NONZERO] = a->pendingvalue[k] != (PetscScalar)0. ? PETSC_TRUE : PETSC_FALSE;

@@ -162,10 +162,7 @@ template <class V, int FORM, bool MASKED> static __device__ __forceinline__ void
           sum[c]            = w.carry[e - 1][c] + (s - d);
           w.carry[e - 1][c] = s + d;
         }
-        if (w.k >= w.k0 && ((w.nodes >> e) & 1)) {
-#pragma unroll
-          for (int c = 0; c < 3; c++) Finish(t.v, 3 * (w.plane + w.node[e]) + c, !MASKED || ((w.free >> (3 * e + c)) & 1), sum[c]);
-        }
+        if (w.k >= w.k0 && ((w.nodes >> e) & 1)) FinishNode(t.v, w.plane + w.node[e], MASKED ? w.free >> (3 * e) : 7u, sum);
       }
 #pragma unroll
       for (int m = 0; m < 12; m++) rest[m] = hi[m];

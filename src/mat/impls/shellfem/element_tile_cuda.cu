@@ -69,14 +69,33 @@ template <int FORM, class T> static __device__ __forceinline__ void Element(cons
   Stages<true>(u);
 }
 
+/* What a thread reads of an element, while it waits for x of the tile or computes the element before */
+template <class T> struct TileElement {
+  uint4 corners;
+  T     scale;
+};
+
+template <class V, class T> static __device__ __forceinline__ void LoadElement(const Tiles<V> &t, int first, int e, int elements, TileElement<T> *read)
+{
+  read->scale = 0;
+  if (e >= elements) return;
+  const PetscInt element = t.t.element[first + e];
+
+  read->corners = *(const uint4 *)(t.t.corner + 8 * (PetscCount)(first + e));
+  read->scale   = t.ref && t.ref[element] != 0 ? T(0) : t.scale ? t.scale[element]
+                                                                : T(1);
+}
+
 template <class V, int FORM> static __global__ void __launch_bounds__(TILE_THREADS, sizeof(V) == 8 ? 2 : 3) ApplyTiles(const Tiles<V> t)
 {
   typedef typename Arithmetic<V>::T T;
   extern __shared__ double          memory[];
   const int                         first = t.t.nodestart[blockIdx.x], nodes = t.t.nodestart[blockIdx.x + 1] - first, owned = t.t.owned[blockIdx.x];
   const int                         firstelement = t.t.elementstart[blockIdx.x], elements = t.t.elementstart[blockIdx.x + 1] - firstelement;
-  T *const                          x = (T *)memory, *const waiting = x + 3 * TILE_NODES; /* [rank][component][owned node] */
+  T *const x = (T *)memory, *const waiting = x + 3 * TILE_NODES; /* [rank][owned node][component] */
+  TileElement<T> now, next;
 
+  LoadElement(t, firstelement, threadIdx.x, elements, &now);
   for (int n = threadIdx.x; n < nodes; n += TILE_THREADS) {
     const PetscCount dof = 3 * (PetscCount)t.t.node[first + n];
 
@@ -84,13 +103,11 @@ template <class V, int FORM> static __global__ void __launch_bounds__(TILE_THREA
     for (int c = 0; c < 3; c++) x[c * TILE_NODES + n] = Value(t.mask, t.v.x, dof + c);
   }
   __syncthreads();
-  for (int e = threadIdx.x; e < elements; e += TILE_THREADS) {
-    const PetscInt  element = t.t.element[firstelement + e];
-    const uint4     packed  = *(const uint4 *)(t.t.corner + 8 * (PetscCount)(firstelement + e));
-    const unsigned  pair[4] = {packed.x, packed.y, packed.z, packed.w};
-    const T         scale   = t.ref && t.ref[element] != 0 ? T(0) : t.scale ? t.scale[element] : T(1);
-    T               u[8][3];
+  for (int e = threadIdx.x; e < elements; e += TILE_THREADS, now = next) {
+    const unsigned pair[4] = {now.corners.x, now.corners.y, now.corners.z, now.corners.w};
+    T              u[8][3];
 
+    LoadElement(t, firstelement, e + TILE_THREADS, elements, &next);
 #pragma unroll
     for (int a = 0; a < 8; a++) {
       const int n = (pair[a / 2] >> (16 * (a % 2))) & ((1 << TILE_INDEX) - 1);
@@ -98,14 +115,14 @@ template <class V, int FORM> static __global__ void __launch_bounds__(TILE_THREA
 #pragma unroll
       for (int c = 0; c < 3; c++) u[a][c] = x[c * TILE_NODES + n];
     }
-    Element<FORM, T>(t.parity, scale, u);
+    Element<FORM, T>(t.parity, now.scale, u);
 #pragma unroll
     for (int a = 0; a < 8; a++) {
       const int corner = (pair[a / 2] >> (16 * (a % 2))) & 0xffff, n = corner & ((1 << TILE_INDEX) - 1), rank = corner >> TILE_INDEX;
 
       if (n >= owned) continue;
 #pragma unroll
-      for (int c = 0; c < 3; c++) waiting[(3 * rank + c) * TILE_OWNED + n] = u[a][c];
+      for (int c = 0; c < 3; c++) waiting[3 * (rank * TILE_OWNED + n) + c] = u[a][c];
     }
   }
   __syncthreads();
@@ -114,7 +131,7 @@ template <class V, int FORM> static __global__ void __launch_bounds__(TILE_THREA
     const PetscCount dof = 3 * (PetscCount)t.t.node[first + n] + c;
     T                sum = 0;
 
-    for (int rank = 0; rank < count; rank++) sum += waiting[(3 * rank + c) * TILE_OWNED + n];
+    for (int rank = 0; rank < count; rank++) sum += waiting[3 * rank * TILE_OWNED + i];
     Finish(t.v, dof, !t.mask || t.mask[dof], sum);
   }
 }
