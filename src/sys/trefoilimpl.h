@@ -10,3 +10,4 @@
 PETSC_INTERN PetscErrorCode MatInitializePackage_AIJHashGPU(void);
 PETSC_INTERN PetscErrorCode MatInitializePackage_MACKO(void);
 PETSC_INTERN PetscErrorCode MatInitializePackage_ShellFEM(void);
+PETSC_INTERN PetscErrorCode PCInitializePackage_FEMMG(void);
