@@ -239,9 +239,10 @@ void FEMMGGalerkin_Host(const FEMMGCoarsening *s, const PetscInt *ref, const Pet
   const PetscCount  size  = (PetscCount)s->m.ndof * s->m.ndof;
 
   for (PetscInt cell = 0; cell < cells; cell++) {
-    PetscScalar *K = full + fullindex[cell] * size;
+    PetscScalar *K;
 
     if (ref[cell] != ELEMENT_FULL) continue;
+    K = full + fullindex[cell] * size;
     for (PetscCount i = 0; i < size; i++) K[i] = 0;
     for (PetscInt c = 0; c < nc; c++) {
       const PetscInt child = ChildCell(g, cell, c);

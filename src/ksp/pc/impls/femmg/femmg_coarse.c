@@ -141,6 +141,8 @@ static PetscErrorCode SetCoarseElements(FEMMGCoarsening *s, ShellFEMGroup g)
   s->table = table;
   FEMMGCoarsenReferences_Host(s, table, K);
   g->nref = g->lastref = 0;
+  PetscCall(ElementPlanDestroy(&g->plan));
+  g->planned = PETSC_FALSE;
   PetscCall(ShellFEMGroupSetReferences(g, s->m.nref, K));
   if (!g->fullindex) PetscCall(PetscMalloc1(g->allocated, &g->fullindex));
   nfull = FEMMGClassify_Host(s, g->ref, g->scale, g->fullindex);
