@@ -45,7 +45,7 @@ static PetscErrorCode PCSetFromOptions_FEMMG(PC pc, PetscOptionItems PetscOption
   PetscCall(PetscOptionsRangeInt("-pc_femmg_levels", "Levels, the finest included; 0: as many as it takes", PCFEMMG, f->wanted, &f->wanted, NULL, 0, FEMMG_MAX_LEVELS));
   PetscCall(PetscOptionsBoundedInt("-pc_femmg_coarse_eq_limit", "Equations at most on the coarsest level, if it can be", PCFEMMG, f->limit, &f->limit, NULL, 1));
   PetscCall(PetscOptionsBoundedInt("-pc_femmg_smooths", "Smoothing steps before, and as many after, each correction", PCFEMMG, f->smooths, &f->smooths, NULL, 1));
-  PetscCall(PetscOptionsEnum("-pc_femmg_smoother", "Smoother: damped Jacobi, damped Jacobi with blocks of nodes, or Chebyshev polynomials of Jacobi", PCFEMMG, Smoothers, (PetscEnum)f->smoothertype, (PetscEnum *)&f->smoothertype, NULL));
+  PetscCall(PetscOptionsEnum("-pc_femmg_smoother", "Smoother: damped Jacobi, or Chebyshev polynomials of Jacobi with blocks of nodes (pbjacobi) or without (chebyshev)", PCFEMMG, Smoothers, (PetscEnum)f->smoothertype, (PetscEnum *)&f->smoothertype, NULL));
   PetscCall(PetscOptionsEList("-pc_femmg_cycle", "Cycle", PCFEMMG, cycles, 2, cycles[f->cycle == PC_MG_CYCLE_W], &cycle, &set));
   if (set) f->cycle = cycle ? PC_MG_CYCLE_W : PC_MG_CYCLE_V;
   PetscOptionsHeadEnd();
@@ -302,7 +302,7 @@ static PetscErrorCode GetLevels(PC pc, PC_FEMMG **f)
 
 static PetscErrorCode GetLevel(PC pc, PetscInt l, FEMMGLevel **level)
 {
-  PC_FEMMG *f;
+  PC_FEMMG *f = NULL;
 
   PetscFunctionBegin;
   PetscCall(GetLevels(pc, &f));
@@ -328,7 +328,7 @@ static PetscErrorCode GetLevel(PC pc, PetscInt l, FEMMGLevel **level)
 @*/
 PetscErrorCode PCFEMMGGetLevels(PC pc, PetscInt *levels)
 {
-  PC_FEMMG *f;
+  PC_FEMMG *f = NULL;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
@@ -356,7 +356,7 @@ PetscErrorCode PCFEMMGGetLevels(PC pc, PetscInt *levels)
 @*/
 PetscErrorCode PCFEMMGGetOperator(PC pc, PetscInt l, Mat *A)
 {
-  FEMMGLevel *level;
+  FEMMGLevel *level = NULL;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
@@ -384,7 +384,7 @@ PetscErrorCode PCFEMMGGetOperator(PC pc, PetscInt l, Mat *A)
 @*/
 PetscErrorCode PCFEMMGGetInterpolation(PC pc, PetscInt l, Mat *P)
 {
-  FEMMGLevel *level;
+  FEMMGLevel *level = NULL;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
@@ -411,7 +411,7 @@ PetscErrorCode PCFEMMGGetInterpolation(PC pc, PetscInt l, Mat *P)
 @*/
 PetscErrorCode PCFEMMGGetMG(PC pc, PC *mg)
 {
-  PC_FEMMG *f;
+  PC_FEMMG *f = NULL;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
@@ -428,7 +428,7 @@ PetscErrorCode PCFEMMGGetMG(PC pc, PC *mg)
 +  -pc_type femmg                     - sets the type
 .  -pc_femmg_levels <0>               - levels, the finest included; 0: until few equations are left
 .  -pc_femmg_coarse_eq_limit <1500>   - how many that is
-.  -pc_femmg_smoother <chebyshev>     - jacobi, pbjacobi (blocks of nodes) or chebyshev
+.  -pc_femmg_smoother <chebyshev>     - jacobi (damped), or Chebyshev polynomials: pbjacobi (of blocks of nodes), chebyshev
 .  -pc_femmg_smooths <2>              - smoothing steps before and after each correction
 .  -pc_femmg_cycle <v>                - v or w
 .  -femmg_levels_                     - prefix of the smoothers: -femmg_levels_ksp_type, -femmg_levels_2_pc_type, ...
@@ -460,7 +460,7 @@ PetscErrorCode PCFEMMGGetMG(PC pc, PC *mg)
 M*/
 static PetscErrorCode PCCreate_FEMMG(PC pc)
 {
-  PC_FEMMG *f;
+  PC_FEMMG *f = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&f));

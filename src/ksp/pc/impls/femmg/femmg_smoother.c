@@ -1,5 +1,6 @@
 /*
-  Smoothers: damped (block) Jacobi, or Chebyshev polynomials of it, with a diagonal that bounds the eigenvalues by one (bound.h)
+  Smoothers: damped Jacobi, or Chebyshev polynomials of Jacobi or of its blocks of nodes, with (block) diagonals that bound
+  the eigenvalues by one (bound.h)
 */
 #include "femmgimpl.h"
 #include "bound.h"
@@ -195,8 +196,8 @@ PetscErrorCode FEMMGSmootherConfigure(KSP ksp, FEMMGSmootherType type, PetscInt 
   PetscBool ours, chebyshev, estimate, given;
 
   PetscFunctionBegin;
-  PetscCall(KSPSetType(ksp, type == FEMMG_CHEBYSHEV ? KSPCHEBYSHEV : KSPRICHARDSON));
-  if (type != FEMMG_CHEBYSHEV) PetscCall(KSPRichardsonSetScale(ksp, 4. / 3.));
+  PetscCall(KSPSetType(ksp, type == FEMMG_JACOBI ? KSPRICHARDSON : KSPCHEBYSHEV));
+  if (type == FEMMG_JACOBI) PetscCall(KSPRichardsonSetScale(ksp, 4. / 3.));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
   PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, smooths));

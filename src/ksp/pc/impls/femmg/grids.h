@@ -31,16 +31,16 @@ static inline PetscInt FEMMGBoxCells(const FEMMGBox *b, PetscInt dim, PetscInt d
   return d < dim ? b->n[d] - 1 : 1;
 }
 
-/* The fine nodes that a node of coarse number I gathers from: 1 or 3 of them, with weights */
-static inline PetscInt FEMMGGather(const FEMMGGrids *g, PetscInt d, PetscInt I, PetscInt fine[3], PetscReal weight[3])
+/* The fine nodes that a node of number `node` gathers from: 1 or 3 of them, with weights */
+static inline PetscInt FEMMGGather(const FEMMGGrids *g, PetscInt d, PetscInt node, PetscInt fine[3], PetscReal weight[3])
 {
   const PetscInt end   = g->fine.low[d] + g->fine.n[d];
   PetscInt       count = 0;
 
-  for (PetscInt i = g->factor[d] * I - (g->factor[d] - 1); i <= g->factor[d] * I + (g->factor[d] - 1); i++) {
+  for (PetscInt i = g->factor[d] * node - (g->factor[d] - 1); i <= g->factor[d] * node + (g->factor[d] - 1); i++) {
     if (i < g->fine.low[d] || i >= end) continue;
     fine[count]     = i - g->fine.low[d];
-    weight[count++] = i == g->factor[d] * I ? 1 : 0.5;
+    weight[count++] = i == g->factor[d] * node ? 1 : 0.5;
   }
   return count;
 }

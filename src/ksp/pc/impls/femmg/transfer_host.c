@@ -23,11 +23,11 @@ INLINE void PutRow(PetscInt n, PetscBool add, const PetscScalar *value, PetscSca
 /* One row of owned coarse nodes from a line of fine ones */
 INLINE void RestrictLine(const FEMMGGrids *g, PetscInt bs, PetscBool add, const PetscScalar *line, PetscScalar *y)
 {
-  for (PetscInt I = 0; I < g->coarse.ownn[0]; I++) {
+  for (PetscInt p = 0; p < g->coarse.ownn[0]; p++) {
     PetscInt       node[3];
     PetscReal      weight[3];
     PetscScalar    sum[16];
-    const PetscInt count = FEMMGGather(g, 0, g->coarse.ownlow[0] + I, node, weight);
+    const PetscInt count = FEMMGGather(g, 0, g->coarse.ownlow[0] + p, node, weight);
 
     for (PetscInt first = 0; first < bs; first += 16) {
       const PetscInt nc = PetscMin(16, bs - first);
@@ -35,7 +35,7 @@ INLINE void RestrictLine(const FEMMGGrids *g, PetscInt bs, PetscBool add, const 
       for (PetscInt c = 0; c < nc; c++) sum[c] = 0;
       for (PetscInt t = 0; t < count; t++)
         for (PetscInt c = 0; c < nc; c++) sum[c] += weight[t] * line[node[t] * bs + first + c];
-      PutRow(nc, add, sum, y + I * bs + first);
+      PutRow(nc, add, sum, y + p * bs + first);
     }
   }
 }
