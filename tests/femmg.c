@@ -2,6 +2,7 @@ static char help[] = "PCFEMMG: interpolation between lattices, and coarse operat
                      "  -hold none|face|points|random : which dofs are held\n"
                      "  -rows_only       : MatZeroRows() instead of MatZeroRowsColumns()\n"
                      "  -shift <0>       : what MatShift() adds\n"
+                     "  -errors          : only what is refused\n"
                      "  options of the problem: see shellfemtest.h\n\n";
 
 #include "shellfemtest.h"
@@ -242,8 +243,70 @@ static PetscErrorCode AssembleHeld(Problem *p, HoldType hold, PetscBool rowsonly
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SetUpError(Mat A, PetscErrorCode *ierr)
+{
+  PC pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(PCCreate(PetscObjectComm((PetscObject)A), &pc));
+  PetscCall(PCSetType(pc, PCFEMMG));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  *ierr = PCSetUp(pc);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is no sum of cells, or scaled, is refused */
+static PetscErrorCode CheckErrors(Problem *p)
+{
+  PetscErrorCode ierr;
+  CallType       call = p->call;
+  PetscInt       first;
+  Mat            A;
+  Vec            s;
+
+  PetscFunctionBeginUser;
+  PetscCall(ProblemCreateMat(p, MATAIJ, &A));
+  PetscCall(Assemble(p, A));
+  PetscCall(SetUpError(A, &ierr));
+  PetscCall(Check("a matrix without elements is refused", ierr == PETSC_ERR_ARG_WRONG ? 0 : 1, 0));
+  PetscCall(MatDestroy(&A));
+  p->call = CALL_VALUES;
+  PetscCall(ProblemCreateMat(p, SHELLFEM, &A));
+  PetscCall(Assemble(p, A));
+  PetscCall(SetUpError(A, &ierr));
+  PetscCall(Check("elements given by connectivity are refused", ierr == PETSC_ERR_SUP ? 0 : 1, 0));
+  PetscCall(MatDestroy(&A));
+  p->call = call;
+  PetscCall(ProblemCreateMat(p, SHELLFEM, &A));
+  PetscCall(Assemble(p, A));
+  PetscCall(MatGetOwnershipRange(A, &first, NULL));
+  PetscCall(MatSetValue(A, first, first, 3., ADD_VALUES));
+  PetscCall(Finish(A));
+  PetscCall(SetUpError(A, &ierr));
+  PetscCall(Check("other entries on the diagonal are not", ierr, 0));
+  PetscCall(MatSetValue(A, first, first + 1, 1e-3, ADD_VALUES));
+  PetscCall(Finish(A));
+  PetscCall(SetUpError(A, &ierr));
+  PetscCall(Check("those off the diagonal are refused", ierr == PETSC_ERR_SUP ? 0 : 1, 0));
+  PetscCall(MatDestroy(&A));
+  PetscCall(ProblemCreateMat(p, SHELLFEM, &A));
+  PetscCall(Assemble(p, A));
+  PetscCall(MatCreateVecs(A, &s, NULL));
+  PetscCall(VecSet(s, 2.));
+  PetscCall(MatDiagonalScale(A, s, s));
+  PetscCall(SetUpError(A, &ierr));
+  PetscCall(Check("scaled rows are refused", ierr == PETSC_ERR_SUP ? 0 : 1, 0));
+  PetscCall(VecDestroy(&s));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
+  PetscBool   errors   = PETSC_FALSE;
   PetscBool   rowsonly = PETSC_FALSE;
   PetscReal   shift    = 0;
   HoldType    hold     = HOLD_FACE;
@@ -258,7 +321,14 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-hold", HoldTypes, (PetscEnum *)&hold, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-rows_only", &rowsonly, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-shift", &shift, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-errors", &errors, NULL));
   PetscCall(ProblemCreate(PETSC_COMM_WORLD, PETSC_TRUE, &p));
+  if (errors) {
+    PetscCall(CheckErrors(&p));
+    PetscCall(ProblemDestroy(&p));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
   PetscCall(PetscRandomCreate(p.comm, &rnd));
   PetscCall(CheckLinear(&p));
   PetscCall(ProblemCreateMat(&p, SHELLFEM, &A));
@@ -287,26 +357,33 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/femmg_1.out
-    nsize: {{1 2 3}}
+    nsize: {{1 3}}
     args: -pc_femmg_coarse_eq_limit 30
     test:
       suffix: 1
-      args: -n 7,5,6 -hold {{none face points random}} -contrast {{1 1e-9}}
+      nsize: {{1 2 3}}
+      args: -n 7,5,6 -hold {{none face points random}} -contrast 1e-9
     test:
       suffix: sizes
       args: -n {{8,4,4 1,9,2 5,2,1}}
     test:
       suffix: elements
-      args: -n 6,6,5 -voids {{0 0.3}} -full {{0 0.3}} -references {{1 3}} -hold points
+      args: -n 6,6,5 -voids 0.3 -full {{0 0.3}} -references {{1 3}} -hold points
     test:
       suffix: dofs
       args: -n 9,6,5 -dim {{2 3}} -dof {{1 2 4}} -voids 0.2 -hold points
     test:
       suffix: diagonal
-      args: -n 6,5,4 -shift 0.7 -hold {{none points}} -voids {{0 0.3}}
+      args: -n 6,5,4 -shift 0.7 -hold {{none points}} -voids 0.3
     test:
       suffix: rows
       args: -n 6,5,4 -rows_only
+
+  test:
+    suffix: errors
+    nsize: {{1 3}}
+    args: -errors -n 6,5,4
+    output_file: output/femmg_errors.out
 
   test:
     suffix: gpu

@@ -352,3 +352,77 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+  build:
+    requires: double
+
+  testset:
+    output_file: output/femmg_solve_expected.out
+    nsize: {{1 2 3}}
+    test:
+      suffix: expected
+      args: -n 16,8,8 -expect 11
+    test:
+      suffix: odd
+      args: -n 19,11,7 -expect 11
+    test:
+      suffix: gyroid
+      args: -n 24,12,12 -design gyroid -expect 25
+    test:
+      suffix: points
+      args: -n 16,8,8 -support points -expect 12
+    test:
+      suffix: random
+      args: -n 8,8,8 -design random -emin 1e-3 -pc_femmg_coarse_eq_limit 200 -expect 33
+    test:
+      suffix: quad
+      args: -n 48,24 -dim 2 -dof 2 -expect 11 -pc_femmg_coarse_eq_limit 100
+    test:
+      suffix: heat
+      args: -n 16,12,9 -dof 1 -design gyroid -expect 8 -pc_femmg_coarse_eq_limit 100
+
+  # every smoother and cycle keeps the preconditioner symmetric and positive, whatever the design
+  testset:
+    output_file: output/femmg_solve_1.out
+    args: -n 12,6,6 -design random -emin 1e-9 -pc_femmg_coarse_eq_limit 200
+    test:
+      suffix: smoothers
+      args: -pc_femmg_smoother {{jacobi pbjacobi chebyshev}} -pc_femmg_smooths {{1 3}}
+    test:
+      suffix: cycle
+      args: -pc_femmg_cycle {{v w}} -pc_femmg_levels {{2 3}}
+    test:
+      suffix: kind
+      args: -femmg_levels_ksp_chebyshev_kind {{first fourth}}
+
+  test:
+    suffix: options
+    output_file: output/femmg_solve_1.out
+    args: -n 12,6,6 -pc_femmg_levels 2 -femmg_levels_1_ksp_max_it 3 -femmg_levels_pc_type {{jacobi pbjacobi}} -femmg_coarse_pc_type cholesky
+
+  test:
+    suffix: lattices
+    output_file: output/femmg_solve_lattices.out
+    args: -n 64,32,32 -halvings 2 -against_jacobi 10
+
+  test:
+    suffix: contrast
+    output_file: output/femmg_solve_contrast.out
+    args: -n 36,18,18 -design gyroid -against_jacobi 10
+
+  test:
+    suffix: view
+    requires: !complex !defined(PETSC_USE_64BIT_INDICES)
+    args: -n 8,5,4 -pc_femmg_coarse_eq_limit 100 -ksp_view
+    filter: sed -n "/type: femmg/,/grid complexity/p" | head -6
+
+  test:
+    suffix: gpu
+    requires: cuda
+    nsize: {{1 2}}
+    output_file: output/femmg_solve_expected.out
+    args: -n 16,8,8 -expect 11 -dm_vec_type cuda
+
+TEST*/
