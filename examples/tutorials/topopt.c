@@ -349,6 +349,11 @@ int main(int argc, char **argv)
       args: -nx 12 -ny 6 -nz 4 -pc_type mg -pc_mg_levels 2 -dm_mat_type {{aij aijhashgpu shellfem}} -pc_mg_galerkin both
       args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
     test:
+      suffix: femmg
+      nsize: {{1 2 3}}
+      args: -nx 12 -ny 6 -nz 4 -dm_mat_type shellfem -pc_type femmg -pc_femmg_coarse_eq_limit 100
+      args: -expect_compliance 381.515882051,244.497064937,189.832257676,166.486063278,150.741832555
+    test:
       suffix: capture
       nsize: {{1 2 3}}
       args: -nx 12 -ny 6 -nz 4 -dm_mat_type shellfem -capture -pc_type {{jacobi pbjacobi mg}} -pc_mg_levels 2 -options_left no
@@ -407,6 +412,13 @@ int main(int argc, char **argv)
     suffix: contrast
     nsize: 2
     args: -problem {{torsion bridge}} -nx 24 -ny 8 -nz 8 -preset paper -max_it 45 -change_tol 0 -dm_mat_type shellfem -pc_type mg -pc_mg_levels {{2 3}} -ksp_rtol 1e-5 -ksp_max_it 150
+    filter: tail -n 1 | sed -e "s|compliance [^ ]*|compliance|"
+
+  test:
+    suffix: contrast_femmg
+    nsize: 2
+    output_file: output/topopt_contrast.out
+    args: -problem {{torsion bridge}} -nx 24 -ny 8 -nz 8 -preset paper -max_it 45 -change_tol 0 -dm_mat_type shellfem -pc_type femmg -pc_femmg_coarse_eq_limit 300 -ksp_rtol 1e-5 -ksp_max_it 150
     filter: tail -n 1 | sed -e "s|compliance [^ ]*|compliance|"
 
   # converged before the last iteration

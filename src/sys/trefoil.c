@@ -95,7 +95,7 @@ PetscErrorCode TrefoilInitialized(PetscBool *flg)
 }
 
 /*@C
-  TrefoilInitialize - Registers the Mat types `MATAIJHASHGPU`, `MATMACKO` and `MATSHELLFEM` with PETSc
+  TrefoilInitialize - Registers the Mat types `MATAIJHASHGPU`, `MATMACKO` and `MATSHELLFEM` and the PC type `PCFEMMG` with PETSc
 
   Not Collective, but every process must call it
 
@@ -110,7 +110,7 @@ PetscErrorCode TrefoilInitialized(PetscBool *flg)
   An error names both sides if the running PETSc differs in version, scalar type, precision or integer size from the one
   Trefoil was compiled for.
 
-.seealso: `MATAIJHASHGPU`, `MATMACKO`, `MATSHELLFEM`, `TrefoilFinalize()`
+.seealso: `MATAIJHASHGPU`, `MATMACKO`, `MATSHELLFEM`, `PCFEMMG`, `TrefoilFinalize()`
 @*/
 PetscErrorCode TrefoilInitialize(void)
 {
@@ -122,6 +122,7 @@ PetscErrorCode TrefoilInitialize(void)
   PetscCall(MatInitializePackage_AIJHashGPU());
   PetscCall(MatInitializePackage_MACKO());
   PetscCall(MatInitializePackage_ShellFEM());
+  PetscCall(PCInitializePackage_FEMMG());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -21,3 +21,4 @@ static inline void MatStartUnbound(Mat A)
 
 /* Vectors made for the matrix of a DM are of the type that the DM makes: DMCreateMatrix() does not see to it */
 PETSC_INTERN PetscErrorCode MatTakeVecTypeOfDM(Mat);
+PETSC_INTERN PetscErrorCode PCInitializePackage_FEMMG(void);
