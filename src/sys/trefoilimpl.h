@@ -10,6 +10,7 @@
 PETSC_INTERN PetscErrorCode MatInitializePackage_AIJHashGPU(void);
 PETSC_INTERN PetscErrorCode MatInitializePackage_MACKO(void);
 PETSC_INTERN PetscErrorCode MatInitializePackage_ShellFEM(void);
+PETSC_INTERN PetscErrorCode PCInitializePackage_FEMMG(void);
 
 /* MatCreate() binds a matrix to the CPU; a type that works on both, wherever vectors are, starts free */
 static inline void MatStartUnbound(Mat A)
@@ -21,4 +22,3 @@ static inline void MatStartUnbound(Mat A)
 
 /* Vectors made for the matrix of a DM are of the type that the DM makes: DMCreateMatrix() does not see to it */
 PETSC_INTERN PetscErrorCode MatTakeVecTypeOfDM(Mat);
-PETSC_INTERN PetscErrorCode PCInitializePackage_FEMMG(void);
