@@ -27,7 +27,7 @@ typedef struct {
   ElementMesh     mesh; /* connectivity: always there for the assembly, nodes in the order of the lattice or another */
   ElementPlan     plan;
   PetscInt        corner[8]; /* what the plan of a mesh found */
-  PetscInt        place[8]; /* where node a of an element is, in binary */
+  PetscInt        place[8];  /* where node a of an element is, in binary */
   PetscInt        dim, nnode, n;
   unsigned char  *mask;
   PetscInt       *ref, *fullindex; /* what m.ref and m.fullindex point to */
@@ -36,7 +36,7 @@ typedef struct {
   PetscReal      *coordinates; /* [nnode][3] */
   void           *device[32];  /* what has to be freed there */
   PetscInt        ndevice;
-  PetscReal tolerance; /* of products */
+  PetscReal       tolerance; /* of products */
 #if PetscDefined(HAVE_CUDA)
   ElementKernel    kernel;
   ElementWork      work;
@@ -326,17 +326,20 @@ static PetscErrorCode ToDevice(Problem *p, const void *host, size_t bytes, void 
 /* A vector in the precision of the test; scale: those of elements, which bfloat16 leaves in single */
 static PetscErrorCode VectorToDevice(Problem *p, PetscCount n, const PetscScalar *x, PetscBool scale, void *device)
 {
-  const size_t size = p->precision == ELEMENT_DOUBLE ? 8 : p->precision == ELEMENT_SINGLE || scale ? 4 : 2;
+  const size_t size = p->precision == ELEMENT_DOUBLE ? 8 : p->precision == ELEMENT_SINGLE || scale ? 4
+                                                                                                   : 2;
   char        *stored;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(n * size, &stored));
   for (PetscCount i = 0; x && i < n; i++) {
-    const double   d = PetscRealPart(x[i]);
-    const float    f = (float)PetscRealPart(Round(p, x[i])), s = (float)d;
+    const double    d = PetscRealPart(x[i]);
+    const float     f = (float)PetscRealPart(Round(p, x[i])), s = (float)d;
     const uint16_t *half = (const uint16_t *)&f;
 
-    memcpy(stored + i * size, size == 8 ? (const void *)&d : size == 4 ? (scale ? (const void *)&s : (const void *)&f) : (const void *)(half + 1), size);
+    memcpy(stored + i * size, size == 8 ? (const void *)&d : size == 4 ? (scale ? (const void *)&s : (const void *)&f)
+                                                                       : (const void *)(half + 1),
+           size);
   }
   PetscCall(ToDevice(p, x ? stored : NULL, n * size, device));
   PetscCall(PetscFree(stored));
@@ -345,7 +348,8 @@ static PetscErrorCode VectorToDevice(Problem *p, PetscCount n, const PetscScalar
 
 static PetscErrorCode VectorFromDevice(Problem *p, PetscCount n, const void *device, PetscScalar *x)
 {
-  const size_t size = p->precision == ELEMENT_DOUBLE ? 8 : p->precision == ELEMENT_SINGLE ? 4 : 2;
+  const size_t size = p->precision == ELEMENT_DOUBLE ? 8 : p->precision == ELEMENT_SINGLE ? 4
+                                                                                          : 2;
   char        *stored;
 
   PetscFunctionBeginUser;
@@ -618,7 +622,8 @@ static PetscErrorCode TestForms(Problem *p, Mat A, PetscBool masked)
       const PetscScalar d = useD && !(Dirichlet && p->mask[i]) ? D[i] : 0, s = r[i] + d * x[i];
 
       y[i]   = NAN;
-      ref[i] = useb ? x[i] + 0.7 * dinv[i] * (b[i] - s) : usez ? z[i] + s : s;
+      ref[i] = useb ? x[i] + 0.7 * dinv[i] * (b[i] - s) : usez ? z[i] + s
+                                                               : s;
     }
     PetscCall(ApplyDevice(p, PETSC_FALSE, masked, x, usez ? z : NULL, useD ? D : NULL, Dirichlet, useb ? b : NULL, useb ? dinv : NULL, 0.7, y));
     PetscCall(PetscSNPrintf(what, sizeof what, "%sform %" PetscInt_FMT, masked ? "masked " : "", form));
@@ -737,15 +742,15 @@ static PetscErrorCode TestBlockDiagonal(Problem *p, Mat A)
 
 int main(int argc, char **argv)
 {
-  Problem   p        = {0};
-  PetscInt  nodes[3] = {7, 6, 5}, three = 3, bs = 3, nref = 1, nen = 0, seed = 1;
-  PetscReal none = 0, full = 0, mask = 0.2;
-  PetscBool parity = PETSC_FALSE, refused = PETSC_FALSE;
-  PetscInt  order        = 0;
+  Problem           p        = {0};
+  PetscInt          nodes[3] = {7, 6, 5}, three = 3, bs = 3, nref = 1, nen = 0, seed = 1;
+  PetscReal         none = 0, full = 0, mask = 0.2;
+  PetscBool         parity = PETSC_FALSE, refused = PETSC_FALSE;
+  PetscInt          order        = 0;
   const char *const orders[]     = {"binary", "vtk", "plex"};
   const PetscInt    places[3][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 3, 2, 4, 5, 7, 6}, {0, 2, 3, 1, 4, 5, 7, 6}};
-  char      material[32] = "isotropic";
-  Mat       A;
+  char              material[32] = "isotropic";
+  Mat               A;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -776,7 +781,9 @@ int main(int argc, char **argv)
     p.precision = (ElementPrecision)choice;
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-work", &work, &limited));
     if (limited) PetscCall(ElementWorkSetLimit(&p.work, work));
-    if (set || p.kernel == ELEMENT_KERNEL_WMMA) p.tolerance = p.kernel == ELEMENT_KERNEL_WMMA ? 1e-2 : choice == ELEMENT_DOUBLE ? 64 * 2.3e-16 : choice == ELEMENT_SINGLE ? 2e-6 : 1e-2;
+    if (set || p.kernel == ELEMENT_KERNEL_WMMA) p.tolerance = p.kernel == ELEMENT_KERNEL_WMMA ? 1e-2 : choice == ELEMENT_DOUBLE ? 64 * 2.3e-16
+                                                                                                     : choice == ELEMENT_SINGLE ? 2e-6
+                                                                                                                                : 1e-2;
   }
 #endif
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &p.random));

@@ -24,7 +24,7 @@ typedef struct {
   PetscBool        tiled;       /* or it was tried, */
   PetscInt         corner[8];   /* with the nodes in this order */
   PetscInt64       tilebytes;
-  PetscBool        voids;       /* void elements have the scale zero here */
+  PetscBool        voids; /* void elements have the scale zero here */
 } DeviceGroup;
 
 struct _n_ShellFEMDevice {
@@ -147,14 +147,14 @@ static PetscErrorCode DeviceGroupSetValues(DeviceGroup *d)
 {
   ShellFEMGroup   g    = d->g;
   const size_t    size = sizeof(PetscScalar) * (size_t)g->ndof * g->ndof, nel = (size_t)g->nel;
-  ElementMatrices old  = d->m;
+  ElementMatrices old = d->m;
 
   PetscFunctionBegin;
   if (g->nref > d->nref) PetscCall(Release(&old.K));
   if (g->nfull > d->nfull) PetscCall(Release(&old.full));
-  d->nref  = PetscMax(d->nref, g->nref);
-  d->nfull = PetscMax(d->nfull, g->nfull);
-  d->m     = ShellFEMGroupMatrices(g);
+  d->nref    = PetscMax(d->nref, g->nref);
+  d->nfull   = PetscMax(d->nfull, g->nfull);
+  d->m       = ShellFEMGroupMatrices(g);
   d->m.rigid = ElementMatricesAreRigid(&d->m, g->bs);
   PetscCall(DeviceGroupSetScales(d));
   d->m.K         = old.K;
@@ -423,11 +423,11 @@ PetscErrorCode MatShellFEMApplyOnce_CUDA(Mat A, PetscBool transpose, PetscReal o
 /* d += the diagonal of a group, in its numbering */
 PetscErrorCode MatShellFEMAddDiagonal_CUDA(Mat A, ShellFEMGroup g, Vec d)
 {
-  Mat_ShellFEM    *a     = (Mat_ShellFEM *)A->data;
-  DeviceGroup     *group = NULL;
-  PetscCount       n;
-  cudaStream_t     stream;
-  PetscScalar     *blocks, *da;
+  Mat_ShellFEM *a     = (Mat_ShellFEM *)A->data;
+  DeviceGroup  *group = NULL;
+  PetscCount    n;
+  cudaStream_t  stream;
+  PetscScalar  *blocks, *da;
 
   PetscFunctionBegin;
   PetscCall(MatShellFEMGetDevice(A, g, &group));

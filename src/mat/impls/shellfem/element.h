@@ -113,7 +113,8 @@ PETSC_EXTERN const char *const ElementKernels[]; /* their names, as PetscOptions
 PETSC_EXTERN const char *const ElementPrecisions[];
 static inline size_t           ElementPrecisionSize(ElementPrecision p)
 {
-  return p == ELEMENT_DOUBLE ? 8 : p == ELEMENT_SINGLE ? 4 : 2;
+  return p == ELEMENT_DOUBLE ? 8 : p == ELEMENT_SINGLE ? 4
+                                                       : 2;
 }
 
 /* The product in single precision, see element_low_host.c: y += M A M x; mesh NULL: the lattice. Real scalars. */

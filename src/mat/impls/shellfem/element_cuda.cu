@@ -99,7 +99,7 @@ const char *ElementKernelNeeds(ElementKernel kernel, const ElementMatrices *m, c
 
 PetscErrorCode ElementMatricesPack(const ElementMatrices *m, PetscInt nfull, PetscScalar **packed)
 {
-  const PetscCount n    = m->ndof, size = n * (n + 1) / 2;
+  const PetscCount n = m->ndof, size = n * (n + 1) / 2;
   PetscBool        same = PETSC_TRUE;
 
   PetscFunctionBegin;
@@ -107,8 +107,8 @@ PetscErrorCode ElementMatricesPack(const ElementMatrices *m, PetscInt nfull, Pet
   if (!nfull) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(size * nfull, packed));
   for (PetscInt k = 0; k < nfull && same; k++) {
-    const PetscScalar *K = m->full + n * n * k;
-    PetscScalar       *p = *packed + size * k;
+    const PetscScalar *K   = m->full + n * n * k;
+    PetscScalar       *p   = *packed + size * k;
     PetscReal          max = 0, difference = 0;
 
     for (PetscInt i = 0; i < n; i++)

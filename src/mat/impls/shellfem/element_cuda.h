@@ -44,10 +44,10 @@ typedef struct {
   const void          *scale;
   const void          *x;
   void                *y;
-  const void          *D;          /* NULL: none */
-  PetscBool            Dirichlet;  /* D is zero wherever the mask is 1, and need not be read there */
-  const void          *z;          /* MultAdd, or NULL */
-  const void          *b, *dinv;   /* Jacobi step, or NULL; z is then ignored */
+  const void          *D;         /* NULL: none */
+  PetscBool            Dirichlet; /* D is zero wherever the mask is 1, and need not be read there */
+  const void          *z;         /* MultAdd, or NULL */
+  const void          *b, *dinv;  /* Jacobi step, or NULL; z is then ignored */
   double               omega;
 } ElementVectors;
 

@@ -21,8 +21,8 @@ template <class V> static __global__ void __launch_bounds__(THREADS) MultiplyFul
   typedef typename Arithmetic<V>::T T;
   extern __shared__ double          memory[];
   const PetscInt                    ndof = el.ndof, size = Staged(el.packed, ndof), lane = threadIdx.x % 32, k = blockIdx.x * WARPS + threadIdx.x / 32, e = first + k;
-  T *const                          u = (T *)memory + threadIdx.x / 32 * (ndof + size), *const staged = u + ndof;
-  bool                              full;
+  T *const u = (T *)memory + threadIdx.x / 32 * (ndof + size), *const staged = u + ndof;
+  bool full;
 
   if (k >= n || el.ref[e] != ELEMENT_FULL) return;
   const Scalar  *K    = Matrix(el, e, &full);
@@ -37,7 +37,8 @@ template <class V> static __global__ void __launch_bounds__(THREADS) MultiplyFul
 
     for (PetscInt j = 0; j < ndof; j++) {
       sum += (size ? staged[index] : T(K[index])) * u[j];
-      index += !el.packed ? cstride : j < i ? ndof - 1 - j : 1; /* down the column of the triangle, then along the row */
+      index += !el.packed ? cstride : j < i ? ndof - 1 - j
+                                            : 1; /* down the column of the triangle, then along the row */
     }
     f[(PetscCount)k * ndof + i] = sum;
   }
@@ -55,7 +56,7 @@ template <class V> static PetscErrorCode Launch(const Elements *el, PetscBool tr
   for (PetscInt first = 0; first < el->nel; first += chunk) {
     const PetscInt n = PetscMin(chunk, el->nel - first);
 
-    MultiplyFull<V><<<(n + WARPS - 1) / WARPS, THREADS, sizeof(T) * WARPS * (el->ndof + Staged(el->packed, el->ndof)), stream>>>(*el, transpose, first, n, v->mask, (const V *)v->x, f);
+    MultiplyFull<V><<<(n + WARPS - 1) / WARPS, THREADS, sizeof(T) * WARPS *(el->ndof + Staged(el->packed, el->ndof)), stream>>>(*el, transpose, first, n, v->mask, (const V *)v->x, f);
     PetscCallCUDA(cudaGetLastError());
     PetscCall(ElementScatter_CUDA(el, first, first + n, ELEMENT_FULL, PETSC_TRUE, NULL, f, v, stream));
     if (chunk > PETSC_INT_MAX - first) break;

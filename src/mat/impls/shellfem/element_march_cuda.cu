@@ -38,7 +38,8 @@ template <class V> struct Traits {
 /* Blocks that a multiprocessor is to hold: as many as leave enough registers */
 template <class V> static __host__ __device__ constexpr int BlocksPerProcessor(int form, bool masked)
 {
-  return sizeof(V) == 8 ? 4 : form == CUBIC && !masked ? 8 : 6;
+  return sizeof(V) == 8 ? 4 : form == CUBIC && !masked ? 8
+                                                       : 6;
 }
 
 /* What the elements of a launch share; the pointers of ElementVectors by their types */
@@ -90,12 +91,12 @@ template <class V> struct Walk {
   typedef typename Traits<V>::T T;
   static const int              rows = Traits<V>::rows;
   PetscInt                      k, k0, k1;
-  PetscCount                    plane, layer;         /* first node of plane k, first element of layer k */
-  unsigned                      node[rows + 2];       /* of each row, in the plane */
-  int                           element;              /* of row 0, in the layer */
-  unsigned                      elements, nodes;      /* rows, as bits, where there is one and it is this thread's */
-  unsigned                      free;                 /* mask of the plane k, three bits a row */
-  unsigned char                 mask[rows + 2];       /* of the plane k + 1 */
+  PetscCount                    plane, layer;    /* first node of plane k, first element of layer k */
+  unsigned                      node[rows + 2];  /* of each row, in the plane */
+  int                           element;         /* of row 0, in the layer */
+  unsigned                      elements, nodes; /* rows, as bits, where there is one and it is this thread's */
+  unsigned                      free;            /* mask of the plane k, three bits a row */
+  unsigned char                 mask[rows + 2];  /* of the plane k + 1 */
   T                             scale[rows + 1], carry[rows][3];
 };
 
@@ -181,7 +182,7 @@ template <class V, int FORM, bool MASKED> static __global__ void __launch_bounds
   typedef typename Traits<V>::T T;
   const int                     rows = Traits<V>::rows;
   const PetscInt                nx = t.l.nx, ny = t.l.ny, nz = t.l.nz, lane = threadIdx.x;
-  const PetscInt                place = blockIdx.x * OWNED + lane - 1, strip = max(place, 0) / nx; /* along the rows of nodes, strip after strip */
+  const PetscInt                place = blockIdx.x * OWNED + lane - 1, strip = max(place, 0) / nx;                     /* along the rows of nodes, strip after strip */
   const PetscInt                i = place < 0 ? -1 : place - strip * nx, j = (strip * WARPS + threadIdx.y) * rows - 1; /* row 0 of this thread */
   const PetscInt                start = max((PetscInt)(blockIdx.y * t.chunk) - 1, 0);
   T                             even[rows + 2][3], odd[rows + 2][3];
@@ -220,11 +221,11 @@ template <class V, int FORM, bool MASKED> static __global__ void __launch_bounds
 /* Planes of nodes for each block: as few layers as possible for the multiprocessor that has most to do */
 static PetscInt Chunk(PetscInt columns, PetscInt nz, PetscInt slots)
 {
-  PetscInt best = nz;
+  PetscInt best  = nz;
   double   least = PETSC_MAX_REAL;
 
   for (PetscInt n = 1; n <= PetscMax(1, nz / MIN_CHUNK); n++) {
-    const PetscInt chunk = (nz + n - 1) / n;
+    const PetscInt chunk  = (nz + n - 1) / n;
     const double   rounds = (double)columns * ((nz + chunk - 1) / chunk) / slots, layers = (rounds > 4 ? rounds + 0.3 : PetscCeilReal(rounds)) * (chunk + 1.5);
 
     if (layers < least) {

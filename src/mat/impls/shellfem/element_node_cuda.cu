@@ -120,7 +120,7 @@ template <class V> static __global__ void __launch_bounds__(THREADS) GatherDofs(
 template <class V> static PetscErrorCode Launch(const Elements *el, PetscBool transpose, PetscBool rigid, const ElementVectors *v, ElementWork *work, cudaStream_t stream)
 {
   const unsigned nodes = Blocks(el->nnode), dofs = Blocks((PetscCount)el->nnode * el->bs);
-  Gather<V>       t;
+  Gather<V>      t;
   const void    *K;
 
   PetscFunctionBegin;
@@ -185,7 +185,7 @@ static __global__ void __launch_bounds__(THREADS) BlockDiagonal(const Elements e
 /* One thread an element */
 static __global__ void __launch_bounds__(THREADS) Energy(const Elements el, const Scalar *__restrict__ u, const Scalar *__restrict__ v, Scalar *__restrict__ energy)
 {
-  const PetscCount e = (PetscCount)blockIdx.x * THREADS + threadIdx.x;
+  const PetscCount e   = (PetscCount)blockIdx.x * THREADS + threadIdx.x;
   Scalar           sum = 0;
   bool             full;
 

@@ -28,7 +28,7 @@ PetscErrorCode ElementWorkMatrices(const Elements *el, ElementPrecision precisio
 /* f: products of the elements from `first` on; node: the first of the nodes that are there; scales NULL: f has them already */
 template <class V> static __global__ void __launch_bounds__(THREADS) Scatter(const Elements el, PetscInt first, PetscInt end, PetscInt ref, PetscInt node, PetscCount n, bool add, const typename Arithmetic<V>::T *__restrict__ scales, const unsigned char *__restrict__ mask, const typename Arithmetic<V>::T *__restrict__ f, V *__restrict__ y)
 {
-  const PetscCount i   = (PetscCount)blockIdx.x * THREADS + threadIdx.x, dof = (PetscCount)node * el.bs + i;
+  const PetscCount          i = (PetscCount)blockIdx.x * THREADS + threadIdx.x, dof = (PetscCount)node * el.bs + i;
   typename Arithmetic<V>::T sum = 0;
 
   if (i >= n) return;

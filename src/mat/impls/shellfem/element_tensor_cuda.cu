@@ -17,17 +17,17 @@
 */
 #include "element_kernels_cuda.h"
 
-#define TX     8 /* nodes a block owns */
-#define TY     4
-#define TZ     4
-#define EX     (TX + 1) /* elements around them */
-#define EY     (TY + 1)
-#define EZ     (TZ + 1)
-#define HX     (TX + 2) /* nodes of those */
-#define HY     (TY + 2)
-#define HZ     (TZ + 2)
-#define NEL    (EX * EY * EZ)
-#define GROUPS ((NEL + 7) / 8)
+#define TX         8 /* nodes a block owns */
+#define TY         4
+#define TZ         4
+#define EX         (TX + 1) /* elements around them */
+#define EY         (TY + 1)
+#define EZ         (TZ + 1)
+#define HX         (TX + 2) /* nodes of those */
+#define HY         (TY + 2)
+#define HZ         (TZ + 2)
+#define NEL        (EX * EY * EZ)
+#define GROUPS     ((NEL + 7) / 8)
 #define MAX_BLOCKS 2048 /* enough to fill any GPU; each loads the matrix once */
 
 /* The matrix, as the operand of the products that a lane holds */
@@ -91,7 +91,9 @@ template <bool BOX, int NDOF, class T> static __device__ __forceinline__ T Dof(c
 static __device__ __forceinline__ void MultiplyAdd(double a, double b, double c[2])
 {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(c[0]), "+d"(c[1]) : "d"(a), "d"(b));
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+               : "+d"(c[0]), "+d"(c[1])
+               : "d"(a), "d"(b));
 #endif
 }
 
@@ -107,7 +109,7 @@ static __device__ __forceinline__ void MultiplyAdd(const unsigned a[4], unsigned
 /* f[8][NDOF] = the matrix times 8 elements, of which this lane reads the one at u, times their scales */
 template <bool BOX, int NDOF> static __device__ __forceinline__ void Multiply(const Operand<double, NDOF> &A, const double *u, PetscInt bs, bool, const double *scale, int n, double *f)
 {
-  const int lane = threadIdx.x % 32;
+  const int lane           = threadIdx.x % 32;
   double    c[NDOF / 8][2] = {};
 
 #pragma unroll
@@ -129,7 +131,7 @@ template <bool BOX, int NDOF> static __device__ __forceinline__ void Multiply(co
 
 template <bool BOX, int NDOF> static __device__ __forceinline__ void Multiply(const Operand<float, NDOF> &A, const float *u, PetscInt bs, bool rigid, const float *scale, int n, float *f)
 {
-  const int lane = threadIdx.x % 32;
+  const int lane                   = threadIdx.x % 32;
   float     c[(NDOF + 15) / 16][4] = {};
 
 #pragma unroll
@@ -156,24 +158,25 @@ template <class V> static __global__ void __launch_bounds__(THREADS) MultiplyBox
   typedef typename Arithmetic<V>::T T;
   const int                         NDOF = 24;
   extern __shared__ double          memory[];
-  T *const                          f = (T *)memory, *const u = f + NEL * NDOF, *const scale = u + 3 * HX * HY * HZ;
-  const ElementLattice             &l = el.lattice;
-  const int                         i0 = blockIdx.x * TX - 1, j0 = blockIdx.y * TY - 1, k0 = blockIdx.z * TZ - 1, lane = threadIdx.x % 32; /* first element, first node */
-  Operand<T, NDOF>                  A;
+  T *const f = (T *)memory, *const u = f + NEL * NDOF, *const scale = u + 3 * HX * HY * HZ;
+  const ElementLattice &l  = el.lattice;
+  const int             i0 = blockIdx.x * TX - 1, j0 = blockIdx.y * TY - 1, k0 = blockIdx.z * TZ - 1, lane = threadIdx.x % 32; /* first element, first node */
+  Operand<T, NDOF>      A;
 
   for (int n = threadIdx.x; n < HX * HY * HZ; n += THREADS) {
     const int        i = i0 + n % HX, j = j0 + n / HX % HY, k = k0 + n / HX / HY;
     const bool       inside = i >= 0 && j >= 0 && k >= 0 && i < l.nx && j < l.ny && k < l.nz;
-    const PetscCount dof = 3 * (((PetscCount)k * l.ny + j) * l.nx + i);
+    const PetscCount dof    = 3 * (((PetscCount)k * l.ny + j) * l.nx + i);
 
     for (int c = 0; c < 3; c++) u[3 * n + c] = inside ? Value(mask, x, dof + c) : T(0);
   }
   for (int n = threadIdx.x; n < NEL; n += THREADS) {
     const int        i = i0 + n % EX, j = j0 + n / EX % EY, k = k0 + n / EX / EY;
     const bool       inside = i >= 0 && j >= 0 && k >= 0 && i < l.nx - 1 && j < l.ny - 1 && k < l.nz - 1;
-    const PetscCount e = ((PetscCount)k * (l.ny - 1) + j) * (l.nx - 1) + i;
+    const PetscCount e      = ((PetscCount)k * (l.ny - 1) + j) * (l.nx - 1) + i;
 
-    scale[n] = !inside || (el.ref && el.ref[e] != 0) ? T(0) : scales ? scales[e] : T(1);
+    scale[n] = !inside || (el.ref && el.ref[e] != 0) ? T(0) : scales ? scales[e]
+                                                                     : T(1);
   }
   LoadOperand(el.K, transpose, A);
   __syncthreads();
@@ -214,7 +217,8 @@ template <class V, int NDOF> static __global__ void __launch_bounds__(THREADS) M
 
       u[i] = i / NDOF >= count ? T(0) : Value(mask, x, (PetscCount)Node(el, e, el.conn ? 0 : FirstNode(el.lattice, e), d / el.bs) * el.bs + d % el.bs);
     }
-    if (lane < count) scale[warp][lane] = el.ref && el.ref[start + lane] != 0 ? T(0) : scales ? scales[start + lane] : T(1);
+    if (lane < count) scale[warp][lane] = el.ref && el.ref[start + lane] != 0 ? T(0) : scales ? scales[start + lane]
+                                                                                              : T(1);
     __syncwarp();
     Multiply<false>(A, u + lane / 4 * NDOF, el.bs, rigid, scale[warp], count, f + group * 8 * NDOF);
   }

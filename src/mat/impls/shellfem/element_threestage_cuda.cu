@@ -33,8 +33,8 @@ static cublasStatus_t Multiply(cublasHandle_t handle, cublasOperation_t op, int 
 
 template <class V> static PetscErrorCode Launch(const Elements *el, PetscBool transpose, const ElementVectors *v, ElementWork *work, cublasHandle_t handle, cudaStream_t stream)
 {
-  const cublasOperation_t op    = transpose ? CUBLAS_OP_N : CUBLAS_OP_T; /* K by rows is its transpose by columns */
-  const PetscInt          ndof  = el->ndof, chunk = ElementsInChunk(el, 2 * sizeof(V) * ndof, *work);
+  const cublasOperation_t op   = transpose ? CUBLAS_OP_N : CUBLAS_OP_T; /* K by rows is its transpose by columns */
+  const PetscInt          ndof = el->ndof, chunk = ElementsInChunk(el, 2 * sizeof(V) * ndof, *work);
   const size_t            bytes = sizeof(V) * (size_t)chunk * ndof;
   const void             *K;
   V                      *u, *f;

@@ -132,7 +132,7 @@ static PetscErrorCode ListTile(Cutter *c, const PetscInt *nodes, PetscInt owned,
         const PetscInt other = c->mesh->conn[(PetscCount)e * 8 + a];
 
         if (c->seen[other] == c->stamp) continue;
-        c->seen[other]     = c->stamp;
+        c->seen[other]    = c->stamp;
         node[(*nnodes)++] = other;
       }
     }

@@ -15,8 +15,8 @@
 #define TILE_OWNED    343  /* nodes a tile owns at most: 7^3, around which there are 8^3 elements of 9^3 nodes */
 #define TILE_NODES    1023 /* nodes it may touch */
 #define TILE_ELEMENTS 1024
-#define TILE_INDEX    10   /* bits of a local number; the others are the rank */
-#define TILE_RANKS    63   /* elements around a node at most */
+#define TILE_INDEX    10 /* bits of a local number; the others are the rank */
+#define TILE_RANKS    63 /* elements around a node at most */
 
 typedef struct {
   PetscInt        ntile;

@@ -68,7 +68,8 @@ static bool GetCubic(const ElementParityBlocks H, double cubic[8])
 
     for (int r = 0; r < 3; r++)
       for (int s = 0; s < 3; s++) {
-        double expected = bits == 0 || bits == 3 ? (r == s ? (bits ? c : a) : (bits ? d : b)) : bits == 1 ? constants[r == s ? 4 : 5] : constants[6];
+        double expected = bits == 0 || bits == 3 ? (r == s ? (bits ? c : a) : (bits ? d : b)) : bits == 1 ? constants[r == s ? 4 : 5]
+                                                                                                          : constants[6];
 
         if (Decoupled(g ^ (1 << r), g ^ (1 << s))) expected = 0;
         else if (bits == 2 && r == s && r == one >> 1) expected = constants[7];
@@ -83,7 +84,8 @@ static bool GetCubic(const ElementParityBlocks H, double cubic[8])
 template <class T> static int ParitySet(const ElementParityBlocks H, bool rigid, Parity<T> *parity)
 {
   double    cubic[8];
-  const int form = rigid && GetCubic(H, cubic) ? CUBIC : rigid ? RIGID : GENERAL;
+  const int form = rigid && GetCubic(H, cubic) ? CUBIC : rigid ? RIGID
+                                                               : GENERAL;
 
   for (int g = 0; g < 8; g++)
     for (int r = 0; r < 3; r++)

@@ -40,8 +40,8 @@ struct _n_ShellFEMGroup {
   PetscBool     native; /* elements were given without values: they keep their references */
   PetscInt      nfull, allocatedfull;
   PetscScalar  *full;
-  PetscScalar  *work;    /* one matrix, in the order of the lattice's corners */
-  PetscBool     iscells; /* the lattice group */
+  PetscScalar  *work;      /* one matrix, in the order of the lattice's corners */
+  PetscBool     iscells;   /* the lattice group */
   ElementPlan   plan;      /* of the lattice, or of hexahedra on the GPU, for the current reference matrices */
   PetscInt      corner[8]; /* which node of those hexahedra the plan takes for each corner */
   PetscBool     planned;
@@ -64,7 +64,7 @@ typedef struct {
   Vec            L, R, D;
   PetscBool      masked;         /* L == R, all zeros and ones */
   unsigned char *mask, *boxmask; /* local forms */
-  Vec            work, sum; /* work */
+  Vec            work, sum;      /* work */
 
   Mat          S;
   PetscBool    capture;                          /* take ADD_VALUES of square blocks as elements */
@@ -85,9 +85,9 @@ typedef struct {
   ElementKernel    kernel;
   ElementPrecision precision;
   ShellFEMDevice   device;
-  PetscBool        scalesondevice;                   /* the host's scales are older than those on the GPU */
-  PetscObjectState state;                            /* counts changes of what the kernels read, */
-  PetscObjectState structurestate, conditionsstate;  /* of elements and their nodes, and of masks */
+  PetscBool        scalesondevice;                  /* the host's scales are older than those on the GPU */
+  PetscObjectState state;                           /* counts changes of what the kernels read, */
+  PetscObjectState structurestate, conditionsstate; /* of elements and their nodes, and of masks */
 } Mat_ShellFEM;
 
 PETSC_INTERN PetscLogEvent MAT_ShellFEMAssemble;
@@ -144,7 +144,6 @@ PETSC_INTERN PetscErrorCode  MatInvertBlockDiagonal_ShellFEM(Mat, const PetscSca
 PETSC_INTERN PetscErrorCode  MatShellFEMForward(Mat, PetscBool box, Vec x, Vec *local);
 PETSC_INTERN PetscErrorCode  MatShellFEMForwardEnd(Mat, PetscBool box, Vec x, Vec *local);
 PETSC_INTERN ElementMatrices ShellFEMGroupMatrices(ShellFEMGroup);
-
 
 /* device.c */
 PETSC_INTERN PetscErrorCode ShellFEMDeviceDestroy(ShellFEMDevice *);
