@@ -154,29 +154,133 @@ static PetscErrorCode Reassemble(Problem *p, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestSIMP(Problem *p, Arrays *a, Mat A, Mat B)
-{
-  const PetscReal Emin = 1e-3, E0 = 2, penalty = 3;
-  PetscReal      *rho;
+#define SIMP_EMIN 1e-3
+#define SIMP_E0   2
 
+/* Scales of SIMP with penalization 3, and A assembled with them */
+static PetscErrorCode AssembleSIMP(Arrays *a, const PetscReal *rho, Mat A)
+{
   PetscFunctionBeginUser;
-  PetscCall(PetscMalloc1(a->nel, &rho));
-  for (PetscInt e = 0; e < a->nel; e++) {
-    rho[e]      = PetscRealPart(a->scale[e]); /* between 0 and 1 */
-    a->scale[e] = Emin + rho[e] * rho[e] * rho[e] * (E0 - Emin);
-  }
-  PetscCall(MatShellFEMSetSIMP(B, rho, penalty, Emin, E0));
   PetscCall(MatZeroEntries(A));
   for (PetscInt e = 0; e < a->nel; e++) {
     PetscScalar *K = a->full + (size_t)e * a->ndof * a->ndof;
 
+    a->scale[e] = SIMP_EMIN + rho[e] * rho[e] * rho[e] * (SIMP_E0 - SIMP_EMIN);
     for (PetscInt i = 0; i < a->ndof * a->ndof; i++) K[i] = a->scale[e] * a->reference[(size_t)a->ref[e] * a->ndof * a->ndof + i];
     PetscCall(MatSetValuesBlocked(A, a->nen, a->conn + e * a->nen, a->nen, a->conn + e * a->nen, K, ADD_VALUES));
   }
   PetscCall(Finish(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestSIMP(Problem *p, Arrays *a, Mat A, Mat B)
+{
+  PetscReal *rho;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(a->nel, &rho));
+  for (PetscInt e = 0; e < a->nel; e++) rho[e] = PetscRealPart(a->scale[e]); /* between 0 and 1 */
+  PetscCall(MatShellFEMSetSIMP(B, rho, 3, SIMP_EMIN, SIMP_E0));
+  PetscCall(AssembleSIMP(a, rho, A));
   PetscCall(CompareProduct(p, "SIMP", A, B));
   PetscCall(CheckCompliance(p, B, a));
   PetscCall(PetscFree(rho));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Densities and energies as vectors of elements, which a GPU keeps */
+static PetscErrorCode TestElementVecs(Problem *p, Arrays *a, Mat A, Mat B)
+{
+  PetscReal         *density, error[2] = {0, 0};
+  Vec                rho, energy;
+  PetscScalar       *r;
+  const PetscScalar *computed;
+  PetscErrorCode     ierr;
+  Mat                C;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(a->nel, &density));
+  PetscCall(MatShellFEMCreateElementVec(B, &rho));
+  PetscCall(VecDuplicate(rho, &energy));
+  for (PetscInt design = 0; design < 2; design++) { /* the second after products with the first */
+    PetscCall(VecGetArrayWrite(rho, &r));
+    for (PetscInt e = 0; e < a->nel; e++) r[e] = density[e] = Noise(p, e + 1000 * p->rank, 30 + design);
+    PetscCall(VecRestoreArrayWrite(rho, &r));
+    PetscCall(MatShellFEMSetSIMPVec(B, rho, 3, SIMP_EMIN, SIMP_E0));
+    PetscCall(AssembleSIMP(a, density, A));
+    PetscCall(CompareProduct(p, "SIMP from a vector", A, B));
+    PetscCall(CheckCompliance(p, B, a));
+  }
+  PetscCall(MatConvert(B, MATAIJ, MAT_INITIAL_MATRIX, &C));
+  PetscCall(CompareProduct(p, "MatConvert after SIMP from a vector", A, C));
+  PetscCall(MatDestroy(&C));
+  PetscCall(VecSet(energy, 1e30));
+  PetscCall(MatShellFEMGetElementEnergyVec(B, a->u, a->v, energy));
+  PetscCall(VecGetArrayRead(energy, &computed));
+  for (PetscInt e = 0; e < a->nel; e++) {
+    error[0] = PetscMax(error[0], PetscAbsScalar(computed[e] - a->energy[e]));
+    error[1] = PetscMax(error[1], PetscAbsScalar(a->energy[e]));
+  }
+  PetscCall(VecRestoreArrayRead(energy, &computed));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, error, 2, MPIU_REAL, MPIU_MAX, p->comm));
+  PetscCall(Check("a vector of energies", error[0] / error[1], TOLERANCE));
+  PetscCall(VecSet(rho, 1.5));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatShellFEMSetSIMPVec(B, rho, 3, SIMP_EMIN, SIMP_E0);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(Check("a density above one in a vector is refused", ierr == PETSC_ERR_ARG_OUTOFRANGE ? 0 : 1, 0));
+  PetscCall(VecDestroy(&rho));
+  PetscCall(VecDestroy(&energy));
+  PetscCall(PetscFree(density));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = x + omega / diag(A) (b - A x), with the elements and by operations on vectors with the assembled matrix */
+static PetscErrorCode CheckJacobiStep(const char *what, Mat A, Mat B, Vec x, Vec b)
+{
+  const PetscReal omega = 0.6;
+  PetscReal       error, norm;
+  Vec             dinv, y, z;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecDuplicate(x, &dinv));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecDuplicate(x, &z));
+  PetscCall(MatGetDiagonal(A, dinv));
+  PetscCall(VecReciprocal(dinv));
+  PetscCall(VecSet(y, 1e30));
+  PetscCall(MatShellFEMJacobiStep(B, omega, dinv, b, x, y));
+  PetscCall(MatMult(A, x, z));
+  PetscCall(VecAYPX(z, -1, b));
+  PetscCall(VecPointwiseMult(z, z, dinv));
+  PetscCall(VecAYPX(z, omega, x));
+  PetscCall(VecNorm(z, NORM_2, &norm));
+  PetscCall(VecAXPY(y, -1, z));
+  PetscCall(VecNorm(y, NORM_2, &error));
+  PetscCall(Check(what, error / norm, TOLERANCE));
+  PetscCall(VecDestroy(&dinv));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before and after conditions on some rows, and with what a shift adds */
+static PetscErrorCode TestJacobiStep(Problem *p, const Arrays *a, Mat A, Mat B)
+{
+  PetscInt rows[3], N;
+
+  PetscFunctionBeginUser;
+  PetscCall(CheckJacobiStep("Jacobi step", A, B, a->u, a->v));
+  PetscCall(MatShift(A, 0.5));
+  PetscCall(MatShift(B, 0.5));
+  PetscCall(CheckJacobiStep("Jacobi step after MatShift", A, B, a->u, a->v));
+  PetscCall(MatGetSize(A, &N, NULL));
+  rows[0] = 0;
+  rows[1] = N / 2;
+  rows[2] = N - 1;
+  PetscCall(MatZeroRowsColumns(A, p->rank ? 0 : 3, rows, 2, NULL, NULL));
+  PetscCall(MatZeroRowsColumns(B, p->rank ? 0 : 3, rows, 2, NULL, NULL));
+  PetscCall(CheckJacobiStep("Jacobi step with conditions", A, B, a->u, a->v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -260,7 +364,9 @@ int main(int argc, char **argv)
   PetscCall(MatShellFEMSetReferenceMatrices(B, p.references, a.reference));
   PetscCall(MatShellFEMSetElementReferences(B, a.ref));
   PetscCall(TestSIMP(&p, &a, A, B));
+  PetscCall(TestElementVecs(&p, &a, A, B));
   PetscCall(TestErrors(&p, B, &a));
+  PetscCall(TestJacobiStep(&p, &a, A, B));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscCall(ArraysDestroy(&a));

@@ -3,14 +3,16 @@
 
 PetscErrorCode MatTakeVecTypeOfDM(Mat A)
 {
-  DM      dm;
-  VecType type;
+  DM        dm;
+  VecType   type;
+  PetscBool standard;
 
   PetscFunctionBegin;
   PetscCall(MatGetDM(A, &dm));
   if (!dm) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMGetVecType(dm, &type));
-  if (type) PetscCall(MatSetVecType(A, type));
+  PetscCall(PetscStrcmp(type, VECSTANDARD, &standard)); /* then -vec_type may have said another */
+  if (type && !standard) PetscCall(MatSetVecType(A, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
