@@ -412,6 +412,7 @@ PetscErrorCode MatShellFEMSetSIMPVec(Mat A, Vec rho, PetscReal p, PetscReal Emin
   NativeElements     n;
   const PetscScalar *r;
   PetscReal         *density;
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
@@ -430,8 +431,9 @@ PetscErrorCode MatShellFEMSetSIMPVec(Mat A, Vec rho, PetscReal p, PetscReal Emin
   PetscCall(VecGetArrayRead(rho, &r));
   for (PetscInt e = 0; e < n.count; e++) density[e] = PetscRealPart(r[e]);
   PetscCall(VecRestoreArrayRead(rho, &r));
-  PetscCall(MatShellFEMSetSIMP(A, density, p, Emin, E0));
+  ierr = MatShellFEMSetSIMP(A, density, p, Emin, E0); /* refuses some densities */
   PetscCall(PetscFree(density));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
