@@ -125,6 +125,7 @@ PetscErrorCode TrefoilInitialize(void)
   PetscCall(MatInitializePackage_MACKO());
   PetscCall(MatInitializePackage_ShellFEM());
   PetscCall(PCInitializePackage_FEMMG());
+  PetscCall(KSPInitializePackage_IR());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

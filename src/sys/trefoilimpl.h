@@ -11,6 +11,7 @@ PETSC_INTERN PetscErrorCode MatInitializePackage_AIJHashGPU(void);
 PETSC_INTERN PetscErrorCode MatInitializePackage_MACKO(void);
 PETSC_INTERN PetscErrorCode MatInitializePackage_ShellFEM(void);
 PETSC_INTERN PetscErrorCode PCInitializePackage_FEMMG(void);
+PETSC_INTERN PetscErrorCode KSPInitializePackage_IR(void);
 
 /* MatCreate() binds a matrix to the CPU; a type that works on both, wherever vectors are, starts free */
 static inline void MatStartUnbound(Mat A)

@@ -5,15 +5,10 @@
 #pragma once
 
 #include "bench.h"
-
-/* Unit cube, lambda = mu = 1 (dof 3), or the Laplacian (dof 1); K is [8 dof][8 dof], nodes in binary order */
-PETSC_INTERN void CubeMatrix(PetscInt dof, PetscScalar *K);
+#include "../cube.h"
 
 /* Of cube (i, j, k); uniform: always 1 */
 PETSC_INTERN PetscReal CubeModulus(PetscBool uniform, PetscInt i, PetscInt j, PetscInt k);
-
-/* Entry `dof` of the vector that is multiplied: pseudorandom, between -1 and 1 */
-PETSC_INTERN PetscReal CubesEntry(PetscCount dof);
 
 /* Nodes whose products are compared, corners among them: node[s], ascending, from PetscMalloc() */
 PETSC_INTERN PetscErrorCode CubesSample(PetscInt n, PetscInt *count, PetscCount **node);
