@@ -15,9 +15,11 @@
   all, scaled once: 41 operations for the blocks), 181 for any box; 2/30 more for the lanes at the ends, 1/ROWS more of the
   y stage, blocks and its transpose, 2/ROWS more of z and x stages. Memory: x and y once, one scale an element.
 
-  What limits it on an H200, 256^3 cubes, FP64 (FP32): 20.0 (10.2) us per million elements, of which 13.2 (6.6) is memory at
+  What limits it on an H200, 256^3 cubes, FP64 (FP32), measured with one test for the three stores of a node, as now, in an
+  earlier state of this file: 20.0 (10.2) us per million elements, of which 13.2 (6.6) is memory at
   copy speed. Without memory traffic, the same planes again and again, it takes 16.8 (9.2), without arithmetic 15.0 (8.4):
-  the FP64 pipe is 70 % busy, in FP32 80 % of all issue slots, at 8 to 16 warps a multiprocessor. Tried and not faster: x stage before
+  the FP64 pipe is 70 % busy, in FP32 80 % of all issue slots, at 8 to 16 warps a multiprocessor. With a test for each store
+  it took 41 at 200^3 (ncu: 244 registers, 7.5 warps, FP64 pipe 36 %, issue slots 31 %, most of the waiting for loads). Tried and not faster: x stage before
   z stage (half of the shuffles, more registers), rings of planes in shared memory filled by cp.async, prefetch to L2, loads
   fenced to the beginning of a layer, stores through shared memory, 2 to 8 rows, 1 to 4 warps a block.
 */
