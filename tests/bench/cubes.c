@@ -53,3 +53,22 @@ PetscErrorCode CubesError(PetscInt n, PetscInt dof, PetscBool uniform, PetscInt 
   *error = PetscSqrtReal(difference / norm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode CubesVecError(PetscInt n, PetscBool uniform, Vec y, PetscReal *error)
+{
+  PetscInt           count;
+  PetscCount        *node;
+  PetscScalar       *sample;
+  const PetscScalar *ya;
+
+  PetscFunctionBeginUser;
+  PetscCall(CubesSample(n, &count, &node));
+  PetscCall(PetscMalloc1(3 * count, &sample));
+  PetscCall(VecGetArrayRead(y, &ya));
+  for (PetscInt s = 0; s < 3 * count; s++) sample[s] = ya[3 * node[s / 3] + s % 3];
+  PetscCall(VecRestoreArrayRead(y, &ya));
+  PetscCall(CubesError(n, 3, uniform, count, node, sample, error));
+  PetscCall(PetscFree(sample));
+  PetscCall(PetscFree(node));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

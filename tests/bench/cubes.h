@@ -16,6 +16,9 @@ PETSC_INTERN PetscErrorCode CubesSample(PetscInt n, PetscInt *count, PetscCount 
 /* || y - A x || / || A x || over the sampled nodes; y is [count][dof] */
 PETSC_INTERN PetscErrorCode CubesError(PetscInt n, PetscInt dof, PetscBool uniform, PetscInt count, const PetscCount *node, const PetscScalar *y, PetscReal *error);
 
+/* The same of a vector with 3 dofs a node, on one process */
+PETSC_INTERN PetscErrorCode CubesVecError(PetscInt n, PetscBool uniform, Vec y, PetscReal *error);
+
 /*
   Peers that assemble, with modulus 1, on the GPU: aijcusparse of PETSc, cuSPARSE with CSR and BSR(3). The matrix is written
   directly in its final form; real scalars in double only.

@@ -99,25 +99,6 @@ static PetscErrorCode Assemble(Assembled *m, PetscBool block)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Compare(PetscInt n, Vec y, PetscReal *error)
-{
-  PetscInt           count;
-  PetscCount        *node;
-  PetscScalar       *sample;
-  const PetscScalar *ya;
-
-  PetscFunctionBeginUser;
-  PetscCall(CubesSample(n, &count, &node));
-  PetscCall(PetscMalloc1(3 * count, &sample));
-  PetscCall(VecGetArrayRead(y, &ya));
-  for (PetscInt s = 0; s < 3 * count; s++) sample[s] = ya[3 * node[s / 3] + s % 3];
-  PetscCall(VecRestoreArrayRead(y, &ya));
-  PetscCall(CubesError(n, 3, PETSC_TRUE, count, node, sample, error));
-  PetscCall(PetscFree(sample));
-  PetscCall(PetscFree(node));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 typedef struct {
   Mat                  A;
   Vec                  x, y;
@@ -168,7 +149,7 @@ static PetscErrorCode Report(Bench *b, const Assembled *m, const char *name, con
   PetscReal       error;
 
   PetscFunctionBeginUser;
-  PetscCall(Compare(m->n, y, &error));
+  PetscCall(CubesVecError(m->n, PETSC_TRUE, y, &error));
   PetscCall(BenchRecord(b, name, implementation, "apply_s", seconds, "s", (bytes + 16. * m->rows) / b->bandwidth, error, NULL));
   PetscCall(BenchRecord(b, name, implementation, "us_per_million_elements", seconds / nel * 1e12, "us", -1, -1, NULL));
   PetscCall(BenchRecord(b, name, implementation, "bytes_per_element", bytes / nel, "B", -1, -1, NULL));

@@ -276,25 +276,6 @@ static PetscErrorCode MultiplyMat(void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatError(PetscInt n, Vec y, PetscReal *error)
-{
-  PetscInt           count;
-  PetscCount        *node;
-  PetscScalar       *sample;
-  const PetscScalar *ya;
-
-  PetscFunctionBeginUser;
-  PetscCall(CubesSample(n, &count, &node));
-  PetscCall(PetscMalloc1(3 * count, &sample));
-  PetscCall(VecCUDAGetArrayRead(y, &ya));
-  for (PetscInt s = 0; s < count; s++) PetscCallCUDA(cudaMemcpy(sample + 3 * s, ya + 3 * node[s], 3 * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
-  PetscCall(VecCUDARestoreArrayRead(y, &ya));
-  PetscCall(CubesError(n, 3, PETSC_FALSE, count, node, sample, error));
-  PetscCall(PetscFree(sample));
-  PetscCall(PetscFree(node));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode FillCubes(Product *p, PetscInt n)
 {
   PetscScalar K[576], *scale, *xa;
@@ -345,7 +326,7 @@ static PetscErrorCode BenchMat(Bench *b, PetscInt n)
   PetscCall(MatMult(p.A, p.x, p.y)); /* and with this the matrix */
   PetscCallCUDA(cudaMemGetInfo(&after, &total));
   PetscCall(BenchTime(b, MultiplyMat, &p, &seconds));
-  PetscCall(MatError(n, p.y, &error));
+  PetscCall(CubesVecError(n, PETSC_FALSE, p.y, &error));
   PetscCall(BenchRecord(b, name, "trefoil-mat", "apply_s", seconds, "s", floor, error, "one call of MatMult and the wait for it"));
   PetscCall(BenchRecord(b, name, "trefoil-mat", "us_per_million_elements", seconds / nel * 1e12, "us", floor / nel * 1e12, -1, NULL));
   PetscCall(BenchRecord(b, name, "trefoil-mat", "bytes_per_element", (PetscReal)(before - after) / nel, "B", sizeof(PetscScalar), -1, "on the GPU without vectors"));
