@@ -97,7 +97,7 @@ PetscErrorCode TrefoilInitialized(PetscBool *flg)
 }
 
 /*@C
-  TrefoilInitialize - Registers the Mat types `MATAIJHASHGPU`, `MATMACKO` and `MATSHELLFEM` and the PC type `PCFEMMG` with PETSc
+  TrefoilInitialize - Registers the Mat types `MATAIJHASHGPU`, `MATMACKO` and `MATSHELLFEM`, the PC type `PCFEMMG` and the KSP type `KSPIR` with PETSc
 
   Not Collective, but every process must call it
 
@@ -112,7 +112,7 @@ PetscErrorCode TrefoilInitialized(PetscBool *flg)
   An error names both sides if the running PETSc differs in version, scalar type, precision or integer size from the one
   Trefoil was compiled for.
 
-.seealso: `MATAIJHASHGPU`, `MATMACKO`, `MATSHELLFEM`, `PCFEMMG`, `TrefoilFinalize()`
+.seealso: `MATAIJHASHGPU`, `MATMACKO`, `MATSHELLFEM`, `PCFEMMG`, `KSPIR`, `TrefoilFinalize()`
 @*/
 PetscErrorCode TrefoilInitialize(void)
 {

@@ -18,18 +18,16 @@
 
 typedef struct {
   KSP                  inner;
-  Vec                  d;
   MatShellFEMPrecision precision; /* of the inner operator; PetscScalar's: Pmat as it is */
   Mat                  low, of;   /* the operator in that precision, and of which matrix */
   MatShellFEMPrecision lowprecision;
-  PetscObjectState     state; /* of that matrix */
-
-  PetscReal factor; /* stagnation: not below this factor in so many corrections */
-  PetscInt  stalls;
-
-  PetscInt  innerits; /* of the last solve */
-  PetscReal condition, roundoff;
-  char      why[1024]; /* the last solve failed */
+  PetscObjectState     state;    /* of that matrix */
+  PetscReal            roundoff; /* of the inner operator */
+  PetscReal            factor;   /* stagnation: the residual stays above this factor */
+  PetscInt             stalls;   /* in so many corrections */
+  PetscInt             innerits; /* of the last solve, with those for the estimate */
+  PetscReal            condition;
+  char                 why[1024]; /* that solve failed */
 } KSP_IR;
 
 /* Half the distance from 1 to the next number */
@@ -83,7 +81,7 @@ static PetscErrorCode KSPIRCreateInner(KSP ksp)
   PetscCall(KSPSetNestLevel(ir->inner, ksp->nestlevel + 1));
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)ir->inner, (PetscObject)ksp, 1));
   PetscCall(KSPSetType(ir->inner, KSPCG));
-  PetscCall(KSPSetTolerances(ir->inner, 1e-3, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(KSPSetTolerances(ir->inner, 1e-3, PETSC_CURRENT, PETSC_CURRENT, 1000));
   PetscCall(KSPSetComputeSingularValues(ir->inner, PETSC_TRUE));
   PetscCall(KSPGetPC(ir->inner, &pc));
   PetscCall(PCSetType(pc, PCSHELL));
@@ -192,14 +190,12 @@ static PetscErrorCode KSPIRUpdateInner(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* |r| d, the inner solver's answer to r */
-static PetscErrorCode KSPIRCorrect(KSP ksp, Vec r, PetscReal rnorm, Vec d)
+static PetscErrorCode KSPIRSolveInner(KSP ksp, Vec r, Vec d)
 {
   KSP_IR  *ir = (KSP_IR *)ksp->data;
   PetscInt its;
 
   PetscFunctionBegin;
-  PetscCall(VecScale(r, 1 / rnorm));
   PetscCall(ksp->transpose_solve ? KSPSolveTranspose(ir->inner, r, d) : KSPSolve(ir->inner, r, d));
   PetscCall(KSPGetIterationNumber(ir->inner, &its));
   ir->innerits += its;
@@ -207,41 +203,74 @@ static PetscErrorCode KSPIRCorrect(KSP ksp, Vec r, PetscReal rnorm, Vec d)
 }
 
 /*
-  Condition number of the preconditioned operator, from the extreme singular values that the inner solver finds. It is asked once
-  more, with A in PetscScalar: what a shorter operator shows of its smallest eigenvalues is rounding.
+  Condition number of the preconditioned operator, a lower bound, from the extreme singular values that the inner solver finds.
+  Those of a rounded operator are as wrong as its answers are, so the last correction is computed again with that of the residuals.
 */
-static PetscErrorCode KSPIREstimateCondition(KSP ksp, Vec r, PetscReal rnorm, Vec d)
+static PetscErrorCode KSPIREstimateCondition(KSP ksp, Vec r, Vec d)
 {
   KSP_IR   *ir = (KSP_IR *)ksp->data;
+  Mat       A, op, P;
   PetscReal smax, smin;
   PetscBool able;
-  Mat       A, P;
 
   PetscFunctionBegin;
-  ir->condition = 0;
   PetscCall(KSPGetComputeSingularValues(ir->inner, &able));
   if (!able || !ir->inner->ops->computeextremesingularvalues) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCGetOperators(ksp->pc, &A, &P));
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  PetscCall(KSPGetOperators(ir->inner, &op, &P));
+  PetscCall(PetscObjectReference((PetscObject)op));
+  PetscCall(PetscObjectReference((PetscObject)P));
   PetscCall(KSPSetOperators(ir->inner, A, P));
-  PetscCall(KSPIRCorrect(ksp, r, rnorm, d));
-  PetscCall(KSPComputeExtremeSingularValues(ir->inner, &smax, &smin));
-  if (smin > 0) ir->condition = smax / smin;
+  PetscCall(KSPIRSolveInner(ksp, r, d));
+  if (ir->inner->reason != KSP_DIVERGED_INDEFINITE_MAT && ir->inner->reason != KSP_DIVERGED_INDEFINITE_PC) { /* where it has all values */
+    PetscCall(KSPComputeExtremeSingularValues(ir->inner, &smax, &smin));
+    if (smin > 0) ir->condition = smax / smin;
+  }
+  PetscCall(KSPSetOperators(ir->inner, op, P));
+  PetscCall(MatDestroy(&op));
+  PetscCall(MatDestroy(&P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What -ksp_converged_reason and -ksp_view say about it */
-static PetscErrorCode KSPIRExplain(KSP ksp)
+/* Says why the residual does not fall: precision, or an inner solver that stops too early */
+static PetscErrorCode KSPIRExplain(KSP ksp, Vec r, Vec d)
 {
-  KSP_IR         *ir      = (KSP_IR *)ksp->data;
-  const PetscReal product = ir->condition * ir->roundoff;
+  KSP_IR                  *ir     = (KSP_IR *)ksp->data;
+  const KSPConvergedReason inner  = ir->inner->reason;
+  const char              *prefix = ((PetscObject)ksp)->prefix ? ((PetscObject)ksp)->prefix : "", *remedy;
+  char                     estimate[256];
+  PetscBool                ascii;
 
   PetscFunctionBegin;
-  if (product >= 0.1) PetscCall(PetscSNPrintf(ir->why, sizeof(ir->why), "condition number %.2g (estimated, with the preconditioner) times unit roundoff %.2g of the inner operator is %.2g: refinement converges below one; use a longer precision or a better preconditioner", (double)ir->condition, (double)ir->roundoff, (double)product));
-  else if (ir->condition > 0) PetscCall(PetscSNPrintf(ir->why, sizeof(ir->why), "not by rounding, condition number %.2g (estimated, with the preconditioner) times unit roundoff %.2g is %.2g: let the inner solver do more (-ir_ksp_rtol, -ir_ksp_max_it)", (double)ir->condition, (double)ir->roundoff, (double)product));
-  else PetscCall(PetscSNPrintf(ir->why, sizeof(ir->why), "the inner solver tells no singular values; with -ir_ksp_type cg or gmres it does"));
-  PetscCall(PetscInfo(ksp, "Stagnation: %s\n", ir->why));
-  if (ksp->convergedreasonviewer) PetscCall(PetscViewerASCIIPrintf(ksp->convergedreasonviewer, "Iterative refinement stagnated at %.3g: %s\n", (double)ksp->rnorm, ir->why));
+  PetscCall(VecScale(r, 1 / ksp->rnorm));
+  PetscCall(KSPIREstimateCondition(ksp, r, d));
+  if (ir->condition > 0)
+    PetscCall(PetscSNPrintf(estimate, sizeof(estimate), "condition number %.1e (preconditioned) times unit roundoff %.1e of the inner operator = %.1e", (double)ir->condition, (double)ir->roundoff, (double)(ir->condition * ir->roundoff)));
+  else
+    PetscCall(PetscSNPrintf(estimate, sizeof(estimate), "the inner solver, %s, gives no condition number; unit roundoff %.1e of the inner operator", ((PetscObject)ir->inner)->type_name, (double)ir->roundoff));
+  if (ir->condition * ir->roundoff >= 1)
+    remedy = "not below 1, corrections need have no correct digit: take a longer precision inside or a stronger preconditioner";
+  else
+    remedy = "let the inner solver do more, or is this all that PetscScalar holds?";
+  PetscCall(PetscSNPrintf(ir->why, sizeof(ir->why), "the true residual is %.2e after %" PetscInt_FMT " corrections and does not fall; the last inner solve ended with %s. %s: %s (-%sksp_ir_inner_mat_precision, -%sir_pc_type, -%sir_ksp_rtol, -%sir_ksp_max_it)", (double)ksp->rnorm, ksp->its, KSPConvergedReasons[inner], estimate, remedy, prefix, prefix, prefix, prefix));
+  PetscCall(PetscInfo(ksp, "%s\n", ir->why));
+  PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "KSPSolve() has not converged, reason %s: %s", KSPConvergedReasons[ksp->reason], ir->why);
+  if (!ksp->convergedreasonviewer) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->convergedreasonviewer, PETSCVIEWERASCII, &ascii));
+  if (ascii) PetscCall(PetscViewerASCIIPrintf(ksp->convergedreasonviewer, "  Iterative refinement: %s\n", ir->why));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Has the residual not fallen below the factor in so many corrections? reference: where it last did */
+static PetscBool KSPIRStagnates(KSP ksp, PetscReal *reference, PetscInt *stalls)
+{
+  const KSP_IR *ir = (const KSP_IR *)ksp->data;
+
+  if (ksp->its == 0 || ksp->rnorm <= ir->factor * *reference) {
+    *reference = ksp->rnorm;
+    *stalls    = 0;
+  } else ++*stalls;
+  return (PetscBool)(ir->stalls && *stalls >= ir->stalls && ksp->normtype != KSP_NORM_NONE);
 }
 
 static PetscErrorCode KSPSolve_IR(KSP ksp)
@@ -249,58 +278,57 @@ static PetscErrorCode KSPSolve_IR(KSP ksp)
   KSP_IR   *ir = (KSP_IR *)ksp->data;
   Vec       x = ksp->vec_sol, b = ksp->vec_rhs, r = ksp->work[0], d = ksp->work[1];
   Mat       A;
-  PetscReal rnorm, reference = PETSC_MAX_REAL;
+  PetscReal rnorm, reference = 0;
   PetscInt  stalls = 0;
 
   PetscFunctionBegin;
   PetscCall(KSPIRUpdateInner(ksp));
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-  ir->innerits = 0;
-  ir->why[0]   = 0;
+  ir->innerits  = 0;
+  ir->condition = 0;
+  ir->why[0]    = 0;
   for (ksp->its = 0;; ksp->its++) {
     if (ksp->its == 0 && ksp->guess_zero) PetscCall(VecCopy(b, r));
     else {
       PetscCall(KSP_MatMult(ksp, A, x, r));
       PetscCall(VecAYPX(r, -1., b));
     }
+    if (ksp->its == 0) PetscCall(VecFlag(r, ksp->reason == KSP_DIVERGED_PC_FAILED)); /* perhaps on some processes only */
     PetscCall(VecNorm(r, NORM_2, &rnorm));
     KSPCheckNorm(ksp, rnorm);
     ksp->rnorm = rnorm;
     PetscCall(KSPLogResidualHistory(ksp, rnorm));
     PetscCall(KSPMonitor(ksp, ksp->its, rnorm));
     PetscCall((*ksp->converged)(ksp, ksp->its, rnorm, &ksp->reason, ksp->cnvP));
+    if (!ksp->reason && rnorm == 0) ksp->reason = KSP_CONVERGED_ATOL;
+    if (!ksp->reason && KSPIRStagnates(ksp, &reference, &stalls)) ksp->reason = KSP_DIVERGED_BREAKDOWN;
+    if (!ksp->reason && ksp->its >= ksp->max_it) ksp->reason = KSP_DIVERGED_ITS;
     if (ksp->reason) break;
-    if (rnorm <= ir->factor * reference) {
-      reference = rnorm;
-      stalls    = 0;
-    } else if (++stalls == ir->stalls) {
-      ksp->reason = KSP_DIVERGED_BREAKDOWN;
-      PetscCall(KSPIREstimateCondition(ksp, r, rnorm, d));
-      PetscCall(KSPIRExplain(ksp));
-      break;
-    }
-    if (ksp->its >= ksp->max_it) {
-      ksp->reason = KSP_DIVERGED_ITS;
-      break;
-    }
-    PetscCall(KSPIRCorrect(ksp, r, rnorm, d));
+    PetscCall(VecScale(r, 1 / rnorm));
+    PetscCall(KSPIRSolveInner(ksp, r, d));
     PetscCall(VecAXPY(x, rnorm, d));
   }
+  if (ksp->reason == KSP_DIVERGED_BREAKDOWN || ksp->reason == KSP_DIVERGED_DTOL) PetscCall(KSPIRExplain(ksp, r, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode KSPView_IR(KSP ksp, PetscViewer viewer)
 {
   KSP_IR   *ir = (KSP_IR *)ksp->data;
-  PetscBool ascii;
+  PetscBool ascii, uses;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  inner operator: %s, iterations of the last solve: %" PetscInt_FMT "\n", ir->precision == MAT_SHELLFEM_PRECISION_PETSC ? "Pmat" : MatShellFEMPrecisions[ir->precision], ir->innerits));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  stagnation: true residual not below %g of before in %" PetscInt_FMT " corrections\n", (double)ir->factor, ir->stalls));
-  if (ir->why[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  the last solve stagnated: %s\n", ir->why));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  inner solver:\n"));
+  PetscCall(KSPIRUsesOuterPC(ksp, &uses));
+  if (ir->precision == MAT_SHELLFEM_PRECISION_PETSC)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "residuals in PetscScalar, inner operator: Pmat\n"));
+  else
+    PetscCall(PetscViewerASCIIPrintf(viewer, "residuals in PetscScalar, inner operator: elements of Amat in precision %s\n", MatShellFEMPrecisions[ir->precision]));
+  if (ir->stalls) PetscCall(PetscViewerASCIIPrintf(viewer, "stagnation: not below %g of the residual in %" PetscInt_FMT " corrections\n", (double)ir->factor, ir->stalls));
+  if (ir->innerits) PetscCall(PetscViewerASCIIPrintf(viewer, "last solve: %" PetscInt_FMT " corrections, %" PetscInt_FMT " inner iterations\n", ksp->its, ir->innerits));
+  if (ir->why[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "it failed: %s\n", ir->why));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "inner solver, %s:\n", uses ? "with the preconditioner of this one" : "with a preconditioner of its own"));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(KSPView(ir->inner, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));
@@ -313,8 +341,8 @@ static PetscErrorCode KSPReset_IR(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(MatDestroy(&ir->low));
-  PetscCall(KSPReset(ir->inner));
   ir->of = NULL;
+  PetscCall(KSPReset(ir->inner));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -323,32 +351,42 @@ static PetscErrorCode KSPDestroy_IR(KSP ksp)
   KSP_IR *ir = (KSP_IR *)ksp->data;
 
   PetscFunctionBegin;
-  PetscCall(MatDestroy(&ir->low));
+  PetscCall(KSPReset_IR(ksp));
   PetscCall(KSPDestroy(&ir->inner));
   PetscCall(KSPDestroyDefault(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode KSPIRCheck(KSP ksp)
+/* NULL where the type is another one: setters then do nothing, as those of PETSc's types */
+static PetscErrorCode KSPGetIR(KSP ksp, KSP_IR **ir)
 {
   PetscBool ours;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPIR, &ours));
-  PetscCheck(ours, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_WRONG, "The KSP has type %s, not ir; call KSPSetType() with KSPIR first", ((PetscObject)ksp)->type_name ? ((PetscObject)ksp)->type_name : "(not set)");
+  *ir = ours ? (KSP_IR *)ksp->data : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPGetIRRequired(KSP ksp, KSP_IR **ir)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPGetIR(ksp, ir));
+  PetscCheck(*ir, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_WRONG, "The solver has type %s, not ir; call KSPSetType(ksp, KSPIR) first", ((PetscObject)ksp)->type_name ? ((PetscObject)ksp)->type_name : "(not set)");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  KSPIRGetInnerKSP - Gets the solver that computes corrections
+  KSPIRGetInnerKSP - Gets the solver that computes the corrections
 
   Not Collective
 
   Input Parameter:
-. ksp - the `KSPIR`
+. ksp - the `KSPIR` solver
 
   Output Parameter:
-. inner - its solver, with the prefix `ir_`; `KSPCG` with the preconditioner of the outer one, relative tolerance 1e-3
+. inner - the solver, `KSPCG` with a relative tolerance of 1e-3 and 1000 iterations at most unless told otherwise; its
+          options begin with `-ir_`
 
   Level: intermediate
 
@@ -356,126 +394,209 @@ static PetscErrorCode KSPIRCheck(KSP ksp)
 @*/
 PetscErrorCode KSPIRGetInnerKSP(KSP ksp, KSP *inner)
 {
+  KSP_IR *ir = NULL;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(inner, 2);
-  PetscCall(KSPIRCheck(ksp));
-  *inner = ((KSP_IR *)ksp->data)->inner;
+  PetscCall(KSPGetIRRequired(ksp, &ir));
+  *inner = ir->inner;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  KSPIRSetInnerPrecision - Sets the precision of the inner operator, where it is a `MATSHELLFEM`
+  KSPIRSetInnerPrecision - Sets the precision in which the inner solver applies a `MATSHELLFEM` operator
 
   Logically Collective
 
   Input Parameters:
-+ ksp       - the `KSPIR`
-- precision - that of `PetscScalar` takes Pmat as it is
++ ksp       - the `KSPIR` solver
+- precision - `MAT_SHELLFEM_PRECISION_SINGLE` or `MAT_SHELLFEM_PRECISION_BFLOAT16`, or that of `PetscScalar`,
+              `MAT_SHELLFEM_PRECISION_PETSC`, for `Pmat` as it is
 
   Options Database Key:
 . -ksp_ir_inner_mat_precision <double> - double, single, bfloat16
 
   Level: intermediate
 
-.seealso: `KSPIR`, `MatShellFEMCreateInPrecision()`
+.seealso: `KSPIR`, `KSPIRGetInnerPrecision()`, `MatShellFEMCreateInPrecision()`
 @*/
 PetscErrorCode KSPIRSetInnerPrecision(KSP ksp, MatShellFEMPrecision precision)
 {
+  KSP_IR *ir = NULL;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ksp, precision, 2);
-  PetscCall(KSPIRCheck(ksp));
-  ((KSP_IR *)ksp->data)->precision = precision;
+  PetscCall(KSPGetIR(ksp, &ir));
+  if (ir) ir->precision = precision;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  KSPIRSetStagnation - Sets when the true residual is said to stagnate
-
-  Logically Collective
-
-  Input Parameters:
-+ ksp    - the `KSPIR`
-. factor - a correction helps if it brings the residual below this factor of the smallest before
-- its    - corrections in a row that do not help; 0: go on for ever
-
-  Options Database Keys:
-+ -ksp_ir_stagnation_factor <0.9> - the factor
-- -ksp_ir_stagnation_its <3>      - the corrections
-
-  Level: advanced
-
-  Note:
-  The solve then ends with `KSP_DIVERGED_BREAKDOWN`; `-ksp_converged_reason` prints why, `KSPIRGetConditionEstimate()` gives numbers.
-
-.seealso: `KSPIR`
-@*/
-PetscErrorCode KSPIRSetStagnation(KSP ksp, PetscReal factor, PetscInt its)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscCall(KSPIRCheck(ksp));
-  PetscCheck(factor > 0 && its >= 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE, "The factor %g must be positive and the number of corrections %" PetscInt_FMT " not negative", (double)factor, its);
-  ((KSP_IR *)ksp->data)->factor = factor;
-  ((KSP_IR *)ksp->data)->stalls = its;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  KSPIRGetConditionEstimate - Gets what explains the stagnation of the last solve
+  KSPIRGetInnerPrecision - Gets the precision in which the inner solver applies a `MATSHELLFEM` operator
 
   Not Collective
 
   Input Parameter:
-. ksp - the `KSPIR`
+. ksp - the `KSPIR` solver
+
+  Output Parameter:
+. precision - the precision
+
+  Level: intermediate
+
+.seealso: `KSPIR`, `KSPIRSetInnerPrecision()`
+@*/
+PetscErrorCode KSPIRGetInnerPrecision(KSP ksp, MatShellFEMPrecision *precision)
+{
+  KSP_IR *ir = NULL;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(precision, 2);
+  PetscCall(KSPGetIRRequired(ksp, &ir));
+  *precision = ir->precision;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPIRSetStagnation - Sets when the true residual counts as stagnating, which ends a solve with `KSP_DIVERGED_BREAKDOWN`
+
+  Logically Collective
+
+  Input Parameters:
++ ksp    - the `KSPIR` solver
+. factor - the residual should fall below this factor, 0.9 by default,
+- its    - in this number of corrections, 3 by default; 0: never stop for stagnation
+
+  Options Database Keys:
++ -ksp_ir_stagnation_factor <0.9> - the factor
+- -ksp_ir_stagnation_its <3>      - the number of corrections
+
+  Level: intermediate
+
+.seealso: `KSPIR`, `KSPIRGetStagnation()`, `KSPIRGetConditionEstimate()`
+@*/
+PetscErrorCode KSPIRSetStagnation(KSP ksp, PetscReal factor, PetscInt its)
+{
+  KSP_IR *ir = NULL;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(ksp, factor, 2);
+  PetscValidLogicalCollectiveInt(ksp, its, 3);
+  PetscCheck(factor >= 0 && its >= 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE, "Factor %g and number of corrections %" PetscInt_FMT " must not be negative", (double)factor, its);
+  PetscCall(KSPGetIR(ksp, &ir));
+  if (!ir) PetscFunctionReturn(PETSC_SUCCESS);
+  ir->factor = factor;
+  ir->stalls = its;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPIRGetStagnation - Gets when the true residual counts as stagnating
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the `KSPIR` solver
 
   Output Parameters:
-+ condition - estimated condition number of the preconditioned operator, 0 where there is none
-- roundoff  - unit roundoff of the inner operator
++ factor - the residual should fall below this factor
+- its    - in this number of corrections
 
-  Level: advanced
+  Level: intermediate
 
 .seealso: `KSPIR`, `KSPIRSetStagnation()`
 @*/
-PetscErrorCode KSPIRGetConditionEstimate(KSP ksp, PetscReal *condition, PetscReal *roundoff)
+PetscErrorCode KSPIRGetStagnation(KSP ksp, PetscReal *factor, PetscInt *its)
 {
+  KSP_IR *ir = NULL;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscCall(KSPIRCheck(ksp));
-  if (condition) *condition = ((KSP_IR *)ksp->data)->condition;
-  if (roundoff) *roundoff = ((KSP_IR *)ksp->data)->roundoff;
+  PetscAssertPointer(factor, 2);
+  PetscAssertPointer(its, 3);
+  PetscCall(KSPGetIRRequired(ksp, &ir));
+  *factor = ir->factor;
+  *its    = ir->stalls;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPIRGetConditionEstimate - Gets what a solve that stagnated or diverged found out about the system
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the `KSPIR` solver
+
+  Output Parameters:
++ condition - condition number of the preconditioned operator, a lower bound; 0 where the last solve did not fail or the inner
+              solver finds none
+- roundoff  - unit roundoff of the inner operator
+
+  Level: intermediate
+
+  Note:
+  Refinement is sure to converge only where the product of the two is below one.
+
+.seealso: `KSPIR`, `KSPIRSetInnerPrecision()`, `KSPComputeExtremeSingularValues()`
+@*/
+PetscErrorCode KSPIRGetConditionEstimate(KSP ksp, PetscReal *condition, PetscReal *roundoff)
+{
+  KSP_IR *ir = NULL;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(condition, 2);
+  PetscAssertPointer(roundoff, 3);
+  PetscCall(KSPGetIRRequired(ksp, &ir));
+  *condition = ir->condition;
+  *roundoff  = ir->roundoff;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*MC
-   KSPIR - "ir" - Iterative refinement: corrections in a shorter precision, residuals in `PetscScalar`
+   KSPIR - "ir" - Iterative refinement: residuals in `PetscScalar`, corrections by an inner `KSP` whose operator may be shorter
 
    Options Database Keys:
-+  -ksp_type ir                         - sets the type
-.  -ksp_ir_inner_mat_precision <double> - precision of the inner operator of a `MATSHELLFEM`: double, single, bfloat16
-.  -ksp_ir_stagnation_factor <0.9>      - the true residual stagnates when it does not fall below this factor
-.  -ksp_ir_stagnation_its <3>           - in this number of corrections
--  -ir_ksp_type, -ir_ksp_rtol, ...      - the inner solver: `KSPCG`, relative tolerance 1e-3, the outer preconditioner
++  -ksp_ir_inner_mat_precision <double> - for a `MATSHELLFEM` operator: double, single or bfloat16 in the inner solver
+.  -ksp_ir_stagnation_factor <0.9>      - stop when the true residual does not fall below this factor
+.  -ksp_ir_stagnation_its <3>           - in this number of corrections; 0 goes on
+-  -ir_ksp_type <cg>, -ir_pc_type, ...  - options of the inner solver; `-ir_ksp_rtol` <1e-3>, `-ir_ksp_max_it` <1000>
 
-   Level: intermediate
+   Level: beginner
 
    Notes:
-   The inner operator is Pmat, or the same elements in another precision. Monitors, tolerances and the convergence test see b - A x,
-   computed anew for each correction.
+   Each iteration computes r = b - A x anew with `Amat`, solves with |r| = 1 to a low accuracy, and corrects x. Monitors and
+   convergence tests see |r|: what is reported converged has that residual.
 
-   Refinement converges while the condition number times the unit roundoff of the inner operator stays below one; beyond that the
-   solve ends with `KSP_DIVERGED_BREAKDOWN` and says so.
+   The inner operator is `Pmat`. A `MATSHELLFEM` as `Amat` can be applied in single precision or bfloat16 instead
+   (`KSPIRSetInnerPrecision()`), with the same elements, whatever changes they undergo. Any other `Pmat` that is
+   shorter than `Amat`, as a `MATMACKO`, does as well.
 
-   Reference:
-   E. Carson and N. J. Higham, Accelerating the solution of linear systems by iterative refinement in three precisions,
-   SIAM Journal on Scientific Computing 40, 2018
+   The preconditioner of this `KSP` is applied in the inner solver, unless that is given one (`-ir_pc_type`); then that of
+   this `KSP` becomes `PCNONE`. The inner `KSPCG` is for symmetric positive definite matrices: take `-ir_ksp_type gmres`
+   for others, `-ir_ksp_type preonly` to apply a preconditioner only.
 
-.seealso: `KSPIRGetInnerKSP()`, `KSPIRSetInnerPrecision()`, `KSPIRSetStagnation()`, `MATSHELLFEM`
+   Refinement converges where the condition number times the unit roundoff of the inner operator (6e-8 single, 4e-3 bfloat16)
+   is below one, often also somewhat beyond. Otherwise the residual stagnates: the solve ends with `KSP_DIVERGED_BREAKDOWN`, and
+   `-ksp_converged_reason`, `-ksp_view` and `-info` tell the estimate of that product. The estimate costs one inner solve.
+
+   Only unpreconditioned norms are supported.
+
+   References:
+   E. Carson, N. J. Higham, Accelerating the solution of linear systems by iterative refinement in three precisions, SIAM J.
+   Sci. Comput. 40 (2018).
+
+.seealso: `KSP`, `KSPIRGetInnerKSP()`, `KSPIRSetInnerPrecision()`, `KSPIRSetStagnation()`, `KSPIRGetConditionEstimate()`, `MATSHELLFEM`, `KSPCG`, `KSPRICHARDSON`
 M*/
+
 static PetscErrorCode KSPCreate_IR(KSP ksp)
 {
-  KSP_IR *ir;
+  KSP_IR *ir = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&ir));
@@ -484,7 +605,6 @@ static PetscErrorCode KSPCreate_IR(KSP ksp)
   ir->factor    = 0.9;
   ir->stalls    = 3;
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 3));
-  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 2));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_LEFT, 1));
   PetscCall(KSPIRCreateInner(ksp));
   ksp->ops->setup          = KSPSetUp_IR;
